@@ -34,13 +34,7 @@ class ElementRunner {
     const auto stick = std::find(outer_.begin(), outer_.end(), step.output.stick_dim);
     line_dim_ = stick == outer_.end() ? outer_.back() : *stick;
     outer_.erase(std::find(outer_.begin(), outer_.end(), line_dim_));
-    length_ = static_cast<size_t>(dsc.dims[line_dim_].per_core);
-    if (op.op_class == OpFuncClass::kConversion) {
-      wide_ = step.inputs.front().bytes > step.output.bytes ? &step.inputs.front() : &step.output;
-      narrow_elements_ =
-          static_cast<size_t>(kStickBytes) /
-          static_cast<size_t>(std::min(step.inputs.front().bytes, step.output.bytes));
-    }
+    length_ = step.output.offset[static_cast<size_t>(line_dim_)].size();
   }
 
   void Run() {
@@ -77,17 +71,7 @@ class ElementRunner {
   }
 
   int64_t At(const StepOperand& operand, size_t i) const {
-    if (line_dim_ < 0) return 0;
-    return operand.offset[line_dim_][&operand == wide_ ? WidePosition(i) : i];
-  }
-
-  // Where element i of the narrow side of a conversion is in the pair of sticks of the wide side.
-  size_t WidePosition(size_t i) const {
-    const size_t alternating = compiler::ElementsInTurn(op_.conversion);
-    const size_t in_stick = i % narrow_elements_;
-    const size_t stick = in_stick / alternating % 2;
-    const size_t slot = in_stick / (2 * alternating) * alternating + in_stick % alternating;
-    return i - in_stick + stick * (narrow_elements_ / 2) + slot;
+    return line_dim_ < 0 ? 0 : operand.offset[line_dim_][i];
   }
 
   // A conversion of one line; to integers with a scale and a shift, each step in fp32.
@@ -146,11 +130,13 @@ class ElementRunner {
     const StepOperand::Place& place = operand.place[core];
     const int64_t base = place.start + OffsetAt(operand, index) + lane * operand.bytes;
     const uint8_t* image = memory_.image(place.image).data();
-    for (size_t i = 0; i < length_; ++i)
-      line.bits[i] = LoadBits(image + base + At(operand, i), operand.bytes);
-    for (size_t i = 0; i < line.ideal.size(); ++i) {
+    for (size_t i = 0; i < length_; ++i) {
+      const int64_t at = At(operand, i);
+      const bool there = at != StepOperand::kNowhere;
+      line.bits[i] = there ? LoadBits(image + base + at, operand.bytes) : 0;
+      if (line.ideal.empty()) continue;
       line.ideal[i] =
-          memory_.Ideal(place.image, base + At(operand, i), operand.format, operand.bytes);
+          there ? memory_.Ideal(place.image, base + at, operand.format, operand.bytes) : 0;
     }
   }
 
@@ -181,6 +167,7 @@ class ElementRunner {
       const int64_t base = place.start + OffsetAt(out, index);
       uint8_t* image = memory_.image(place.image).data();
       for (size_t i = 0; i < length_; ++i, ++next) {
+        if (At(out, i) == StepOperand::kNowhere) continue;
         const int64_t at = base + At(out, i);
         StoreBits(results.bits[next], image + at, out.bytes);
         if (results.ideal.empty()) continue;
@@ -196,8 +183,6 @@ class ElementRunner {
   std::vector<int> outer_;  // dimensions that are walked line by line
   int line_dim_ = -1;       // -1: one element
   size_t length_ = 1;
-  const StepOperand* wide_ = nullptr;  // of a conversion
-  size_t narrow_elements_ = 0;         // in a stick
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cosim/reference/device_elements.h"
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/ops/op_funcs.h"
 
 namespace spyre::cosim {
 namespace {
@@ -16,28 +17,89 @@ using compiler::AddressExpression;
 using compiler::SdscTensor;
 using compiler::SuperDsc;
 
-StepOperand MakeOperand(const SuperDsc& dsc, const SdscTensor& tensor, const std::string& step) {
+// Two wide sticks became one narrow stick of `elements`, or are to, with `turn` elements of each in
+// turn: where element i of the narrow one is in the wide ones, and the other way round.
+int64_t InWideSticks(int64_t i, int64_t elements, int64_t turn) {
+  const int64_t at = i % elements;
+  const int64_t second = at / turn % 2;
+  return i - at + second * (elements / 2) + at / (2 * turn) * turn + at % turn;
+}
+int64_t InNarrowStick(int64_t i, int64_t elements, int64_t turn) {
+  const int64_t at = i % elements;
+  const int64_t second = at / (elements / 2);
+  const int64_t in_half = at % (elements / 2);
+  return i - at + in_half / turn * (2 * turn) + second * turn + in_half % turn;
+}
+
+// How the dimension inside a tensor's sticks is counted: how many elements, and where each is.
+struct Counting {
+  int64_t elements = 0;
+  std::function<int64_t(int64_t i)> place;
+};
+
+// A conversion counts the elements as its narrow side has them, and in whole sticks of it; an fp8
+// product as they were before a conversion made its first operand.
+Counting CountingOf(const SuperDsc& dsc, const SdscTensor& tensor, int64_t per_core) {
+  constexpr int64_t kFp8Turn = 8;
+  const Counting in_order = {per_core, [](int64_t i) { return i; }};
+  if (dsc.inputs.empty()) return in_order;
+  const SdscTensor& input = dsc.tensors[dsc.inputs.front()];
+  if (dsc.op == "batchmatmulfp8" && &tensor == &input) {
+    return {per_core, [](int64_t i) {
+              return InNarrowStick(i, static_cast<int64_t>(kStickBytes), kFp8Turn);
+            }};
+  }
+  const compiler::OpFunc* op = compiler::FindOpFunc(dsc.op);
+  if (op == nullptr || op->op_class != compiler::OpFuncClass::kConversion) return in_order;
+  const SdscTensor& output = dsc.tensors[dsc.outputs.front()];
+  const bool widens = DeviceElementBytes(output.format) > DeviceElementBytes(input.format);
+  const SdscTensor& narrow = widens ? input : output;
+  if (narrow.stick_dims.size() > 1) return in_order;
+  const auto stick = static_cast<int64_t>(kStickBytes) / DeviceElementBytes(narrow.format);
+  const int64_t elements = (per_core + stick - 1) / stick * stick;
+  if (&tensor == &narrow) return {elements, in_order.place};
+  return {elements, [stick, turn = compiler::ElementsInTurn(op->conversion)](int64_t i) {
+            return InWideSticks(i, stick, turn);
+          }};
+}
+
+// Elements of a dimension for which one core's part has room in whole sticks.
+int64_t Room(const SuperDsc& dsc, const SdscTensor& tensor, size_t dim, int64_t per_stick) {
+  const auto gap = tensor.back_gap.find(static_cast<int>(dim));
+  const bool divided = dsc.dims[dim].slices > 1;
+  const int64_t behind = divided || gap == tensor.back_gap.end() ? 0 : gap->second;
+  return (dsc.PerCore(tensor, dim) + behind + per_stick - 1) / per_stick * per_stick;
+}
+
+StepOperand MakeOperand(const SuperDsc& dsc, const SdscTensor& tensor) {
   StepOperand operand;
   operand.name = tensor.name;
   operand.format = tensor.format;
   operand.bytes = DeviceElementBytes(tensor.format);
-  if (tensor.stick_dims.size() > 1) {
-    throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", step, tensor.name,
-                   tensor.stick_dims.size());
-  }
   const std::vector<int64_t> stride = compiler::DimStrides(dsc, tensor);
-  const int stick = tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+  const int stick = tensor.stick_dims.empty() ? -1 : tensor.stick_dims.back();
+  // Of sticks with two dimensions: elements of the first follow each other.
+  const int first = tensor.stick_dims.size() < 2 ? -1 : tensor.stick_dims.front();
+  const int64_t firsts = first < 0 ? 1 : tensor.stick_sizes.front();
   for (size_t d = 0; d < dsc.dims.size(); ++d)
     operand.walks.push_back(compiler::Walks(tensor, static_cast<int>(d)));
   operand.end_bytes = operand.bytes;
   for (size_t d = 0; d < dsc.dims.size(); ++d) {
     const bool inside = static_cast<int>(d) == stick && operand.walks[d];
     if (inside) operand.stick_dim = stick;
-    const int64_t per_stick = inside ? tensor.stick_sizes.front() : 1;
-    const int64_t per_core = dsc.PerCore(tensor, d);
-    std::vector<int64_t> offset(static_cast<size_t>(per_core), 0);
-    for (int64_t i = 0; operand.walks[d] && i < per_core; ++i)
-      offset[i] = i / per_stick * stride[d] + i % per_stick * operand.bytes;
+    const int64_t per_stick = inside                         ? tensor.stick_sizes.back()
+                              : static_cast<int>(d) == first ? firsts
+                                                             : 1;
+    const int64_t step = inside ? firsts * operand.bytes : operand.bytes;
+    const int64_t room = inside ? Room(dsc, tensor, d, per_stick) : dsc.PerCore(tensor, d);
+    const Counting count = CountingOf(dsc, tensor, dsc.PerCore(tensor, d));
+    std::vector<int64_t> offset(
+        static_cast<size_t>(static_cast<int>(d) == stick ? count.elements : room), 0);
+    for (size_t i = 0; operand.walks[d] && i < offset.size(); ++i) {
+      const int64_t at = inside ? count.place(static_cast<int64_t>(i)) : static_cast<int64_t>(i);
+      offset[i] =
+          at < room ? at / per_stick * stride[d] + at % per_stick * step : StepOperand::kNowhere;
+    }
     operand.end_bytes += *std::max_element(offset.begin(), offset.end());
     operand.offset.push_back(std::move(offset));
   }
@@ -94,11 +156,10 @@ BoundStep MakeStep(const compiler::Bundle& bundle, const compiler::BundleExecute
   if (dsc.outputs.size() != 1) {
     throw BadInput("{}: {} outputs; one is supported", step.name, dsc.outputs.size());
   }
-  for (const int input : dsc.inputs)
-    step.inputs.push_back(MakeOperand(dsc, dsc.tensors[input], step.name));
-  step.output = MakeOperand(dsc, dsc.tensors[dsc.outputs.front()], step.name);
+  for (const int input : dsc.inputs) step.inputs.push_back(MakeOperand(dsc, dsc.tensors[input]));
+  step.output = MakeOperand(dsc, dsc.tensors[dsc.outputs.front()]);
   if (dsc.index < 0) return step;
-  step.index = MakeOperand(dsc, dsc.tensors[dsc.index], step.name);
+  step.index = MakeOperand(dsc, dsc.tensors[dsc.index]);
   for (const SdscTensor& tensor : dsc.tensors) {
     if (!compiler::IsIndexed(tensor)) continue;
     step.block_bytes = compiler::IndexedBlockBytes(dsc, tensor);

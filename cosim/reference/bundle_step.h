@@ -25,7 +25,9 @@ struct StepOperand {
   std::string name;
   DataFormat format = DataFormat::kSen169Fp16;
   int bytes = 2;  // of an element
-  // [dimension][index below its per-core size, as the tensor is divided]
+  // [dimension][index below its per-core size, as the tensor is divided]; of a conversion, whole
+  // sticks of the narrow side, and kNowhere where the wide side has no stick.
+  static constexpr int64_t kNowhere = -1;
   std::vector<std::vector<int64_t>> offset;
   std::vector<bool> walks;   // [dimension]; false: the same element for each index
   int stick_dim = -1;        // dimension inside the sticks, -1: element 0 only

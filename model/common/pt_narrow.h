@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The PT array's arithmetic in the narrower operand formats: MATMUL on SEN143_FP8, SEN152_FP8,
-// SENINT8 and SENINT4 (semantics: kMatmul in model/contract/program.h; strides in bytes).
+// The PT array's arithmetic in the narrower operand formats: MATMUL on SEN143_FP8 in both forms,
+// SEN152_FP8, SENINT8 and SENINT4 (semantics: kMatmul in model/contract/program.h; strides in
+// bytes).
 // SEN169_FP16 has its own kernels, pt_kernel.h. PtUnit calls it. Any thread; scratch memory is per
 // thread.
 //
@@ -10,7 +11,7 @@
 
 #include <cstdint>
 
-#include "model/contract/formats.h"
+#include "model/contract/program.h"
 
 namespace spyre::model {
 
@@ -23,6 +24,6 @@ struct PtOperands {
   bool accumulate;
 };
 
-void PtMatmulNarrow(DataFormat format, const PtOperands& operands);
+void PtMatmulNarrow(MatmulFn fn, const PtOperands& operands);
 
 }  // namespace spyre::model

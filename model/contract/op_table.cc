@@ -143,6 +143,7 @@ const OpInfo* FindOp(std::string_view mnemonic) {
 DataFormat OperandFormat(MatmulFn fn) {
   switch (fn) {
     case MatmulFn::kSen143Fp8:
+    case MatmulFn::kSen143Fp8Wt:
       return DataFormat::kSen143Fp8;
     case MatmulFn::kSen152Fp8:
       return DataFormat::kSen152Fp8;
@@ -156,6 +157,8 @@ DataFormat OperandFormat(MatmulFn fn) {
   return DataFormat::kSen169Fp16;
 }
 
+int WeightRows(MatmulFn fn) { return fn == MatmulFn::kSen143Fp8Wt ? 2 : 1; }
+
 #define SPYRE_NAME(id, name, ...) name,
 const std::vector<std::string_view>& FnNames(FnSet set) {
   static const std::vector<std::string_view> none;
@@ -163,7 +166,7 @@ const std::vector<std::string_view>& FnNames(FnSet set) {
   static const std::vector<std::string_view> unary = {SPYRE_UNARY_FUNCTIONS(SPYRE_NAME)};
   static const std::vector<std::string_view> reduce = {SPYRE_REDUCE_FUNCTIONS(SPYRE_NAME)};
   static const std::vector<std::string_view> format = {"sen169_fp16", "sen143_fp8", "sen152_fp8",
-                                                       "senint8", "senint4"};
+                                                       "senint8",     "senint4",    "sen143_fp8wt"};
   static const std::vector<std::string_view> convert = {"dl16tofp32",  "fp32todl16",  "fp8todl16",
                                                         "dl16tofp8",   "dl16tofp8wt", "dl16toint8",
                                                         "dl16toint8wt"};

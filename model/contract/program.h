@@ -76,12 +76,20 @@ enum class Op : uint8_t {
 // corelets share the work, each block of weights loaded when the array is free. Without one, the
 // corelets take different columns while there are enough, else different rows, and a block is
 // loaded behind the rows of the one before. Flags change times, never bits.
-enum class MatmulFn : uint8_t { kSen169Fp16 = 0, kSen143Fp8, kSen152Fp8, kSenInt8, kSenInt4 };
+enum class MatmulFn : uint8_t {
+  kSen169Fp16 = 0,
+  kSen143Fp8,
+  kSen152Fp8,
+  kSenInt8,
+  kSenInt4,
+  kSen143Fp8Wt  // SEN143_FP8 as the conversions leave it: a by kDl16ToFp8, b by kDl16ToFp8Wt
+};
 inline constexpr uint8_t kMatmulOneCorelet = 0x20;  // the others do nothing
 inline constexpr uint8_t kMatmulRows = 0x40;        // different rows, the same weights
 inline constexpr uint8_t kMatmulColumns = 0x80;     // different columns, one set of weights each
 inline constexpr uint8_t kMatmulCorelets = kMatmulOneCorelet | kMatmulRows | kMatmulColumns;
 DataFormat OperandFormat(MatmulFn fn);
+int WeightRows(MatmulFn fn);  // rows of k that a stick of b holds: 2 of kSen143Fp8Wt, else 1
 
 // `fn` of kVbinary, kVunary, kVreduce and kVreduceRows: the function (vector_functions.h) in the
 // low five bits, flags above. kVaccumulate takes a ReduceFn and no flag.
@@ -131,6 +139,9 @@ constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
 // e.
 //   a[i][kk]  element kk%e of the stick at a + (kk/e) * a_kstick_stride + i * 128
 //   b[kk][j]  element j%e of the stick at b + (j/e) * b_nstick_stride + kk * 128
+//   With kSen143Fp8Wt a stick of b holds two rows of k and 64 columns, which n is a multiple of:
+//   a[i][kk]  as kDl16ToFp8 leaves element kk%128 of two sticks, that of sticks kk/128
+//   b[kk][j]  byte 2 * (j%64) + kk%2 of the stick at b + (j/64) * b_nstick_stride + (kk/2) * 128
 //   acc[i][j] fp32 at acc + (j/64) * acc_nstick_stride + i * 256 + (j%64) * 4
 //   Inside each chunk of 64 consecutive kk (the last may be short) exact products are added in
 //   increasing kk to a zero fp32 accumulator; the chunk's sum is then added to acc. accumulate ==

@@ -67,12 +67,14 @@ class OperandCheck {
   bool Matmul() const {
     if (!IsKnownFn(FnSet::kFormat, in_.fn)) return false;
     if (!AtMost(kMaxExtent, {3, 4, 5}) || !AtMost(kLxBytes, {6, 7, 8})) return false;
-    const auto per_stick = static_cast<uint64_t>(
-        ElementsPerStick(OperandFormat(static_cast<MatmulFn>(in_.fn & kFnMask))));
+    const auto fn = static_cast<MatmulFn>(in_.fn & kFnMask);
+    const auto per_stick = static_cast<uint64_t>(ElementsPerStick(OperandFormat(fn)));
+    const auto rows = static_cast<uint64_t>(WeightRows(fn));
+    const uint64_t columns = per_stick / rows;
     const uint64_t m = reg(3);
     const uint64_t n = reg(4);
     const uint64_t k = reg(5);
-    if (n % per_stick != 0) return false;
+    if (n % columns != 0) return false;
     if (m == 0 || n == 0) return true;
     constexpr uint64_t kAccStickBytes = kLanes * kFloatBytes;
     const uint64_t k_sticks = CeilDiv(k, per_stick);
@@ -83,7 +85,7 @@ class OperandCheck {
     }
     return InLx(0, (acc_sticks - 1) * reg(8) + m * kAccStickBytes) &&
            (k == 0 || (InLx(1, (k_sticks - 1) * reg(6) + m * kStickBytes) &&
-                       InLx(2, (n / per_stick - 1) * reg(7) + k * kStickBytes)));
+                       InLx(2, (n / columns - 1) * reg(7) + CeilDiv(k, rows) * kStickBytes)));
   }
 
   // planes x rows sticks, or one of each where there is no stride.

@@ -11,8 +11,8 @@
 namespace spyre::model {
 
 namespace {
-constexpr uint64_t kBlockK = 64;  // k steps of a weight block, and of a chunk of sums
-constexpr uint64_t kLanes = 64;   // of an acc stick
+constexpr uint64_t kBlockSticks = 64;  // of weights
+constexpr uint64_t kLanes = 64;        // of an acc stick
 constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyond any LX
 
@@ -39,8 +39,11 @@ struct PtPath {
 uint64_t PtUnit::Execute(const Instruction& in) {
   if (in.op != Op::kMatmul || !IsKnownFn(FnSet::kFormat, in.fn))
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc()};
-  const DataFormat format = OperandFormat(static_cast<MatmulFn>(in.fn & kFnMask));
+  const auto fn = static_cast<MatmulFn>(in.fn & kFnMask);
+  const DataFormat format = OperandFormat(fn);
   const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
+  const auto weight_rows = static_cast<uint64_t>(WeightRows(fn));
+  const uint64_t columns = per_stick / weight_rows;
   const uint64_t m = Count(in, 3, kMaxExtent);
   const uint64_t n = Count(in, 4, kMaxExtent);
   const uint64_t k = Count(in, 5, kMaxExtent);
@@ -48,11 +51,11 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   const uint64_t b_stride = Count(in, 7, kLxBytes);
   const uint64_t acc_stride = Count(in, 8, kLxBytes);
   const bool accumulate = reg(in, 9) != 0;
-  if (n % per_stick != 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, n};
+  if (n % columns != 0) throw UnitFault{Status::ILLEGAL_INSTRUCTION, n};
   const uint64_t start = local_ps();
   if (m == 0 || n == 0) return start;
   const uint64_t k_sticks = CeilDiv(k, per_stick);
-  const uint64_t n_sticks = n / per_stick;
+  const uint64_t n_sticks = n / columns;
   const uint64_t acc_sticks = n / kLanes;
   // Blocks of a and of acc do not overlap; else work would not be bounded by what LX can hold.
   if ((acc_sticks > 1 && acc_stride < m * kAccStickBytes) ||
@@ -64,12 +67,12 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   const uint8_t* b = acc;
   if (k > 0) {
     a = Lx(reg(in, 1), (k_sticks - 1) * a_stride + m * kStickBytes);
-    b = Lx(reg(in, 2), (n_sticks - 1) * b_stride + k * kStickBytes);
+    b = Lx(reg(in, 2), (n_sticks - 1) * b_stride + CeilDiv(k, weight_rows) * kStickBytes);
   }
   const PtOperands operands{acc, a, b, m, n, k, a_stride, b_stride, acc_stride, accumulate};
   RtlPtArray* const rtl = core_.rtl_pt_array();
   if (format != DataFormat::kSen169Fp16) {
-    Later([format, operands] { PtMatmulNarrow(format, operands); });
+    Later([fn, operands] { PtMatmulNarrow(fn, operands); });
   } else if (rtl != nullptr) {
     const CoreConfig& core = config_.core;
     // As small as they are: what goes into the queue has 120 bytes.
@@ -86,31 +89,34 @@ uint64_t PtUnit::Execute(const Instruction& in) {
   job().macs += m * n * k;
   job().fp16_macs += m * n * k / Rate(format);
   job().Progress();
-  const uint64_t bytes = Price(in.fn & kMatmulCorelets, format, m, n, k, accumulate);
+  const uint64_t bytes = Price(in.fn & kMatmulCorelets, fn, m, n, k, accumulate);
   const uint64_t end = core_.clock().Edge(array_free_);
   Account(in, start, end, bytes);
   return end;
 }
 
 // Corelets take different columns of weights while there are enough, else different rows. A step is
-// one weight block of 64 sticks (64 k x one stick of columns) for each corelet: its load overlaps
-// the rows of the block before, also of the instruction before; then its rows stream past it. A row
-// meets a block in several passes that add to the same sums, so rows fewer than the accumulate
-// latency leave the array waiting. The LX port carries weights, rows, and the sums that come and go
-// with the rows. With a flag the corelets share the work as it says, and a block is loaded when the
-// rows of the one before are through.
-uint64_t PtUnit::Price(uint8_t flag, DataFormat format, uint64_t m, uint64_t n, uint64_t k,
+// one weight block of 64 sticks (the rows of k in them x one stick of columns) for each corelet:
+// its load overlaps the rows of the block before, also of the instruction before; then its rows
+// stream past it. A row meets a block in several passes that add to the same sums, so rows fewer
+// than the accumulate latency leave the array waiting. The LX port carries weights, rows, and the
+// sums that come and go with the rows. With a flag the corelets share the work as it says, and a
+// block is loaded when the rows of the one before are through.
+uint64_t PtUnit::Price(uint8_t flag, MatmulFn fn, uint64_t m, uint64_t n, uint64_t k,
                        bool accumulate) {
   const CoreConfig& core = config_.core;
   LxPort& port = core_.lx_port();
-  const auto per_stick = static_cast<uint64_t>(ElementsPerStick(format));
+  const DataFormat format = OperandFormat(fn);
+  const auto weight_rows = static_cast<uint64_t>(WeightRows(fn));
+  const uint64_t stick_columns = static_cast<uint64_t>(ElementsPerStick(format)) / weight_rows;
+  const uint64_t block_k = kBlockSticks * weight_rows;
   const uint64_t corelets = flag == kMatmulOneCorelet ? 1 : core.corelets;
   const bool shares_columns = flag == 0 || flag == kMatmulColumns;
-  const uint64_t steps = CeilDiv(k, kBlockK);
-  const uint64_t block_macs = kBlockK * per_stick;  // of one row
+  const uint64_t steps = CeilDiv(k, block_k);
+  const uint64_t block_macs = block_k * stick_columns;  // of one row
   const uint64_t macs_per_cycle = core.pt_macs_per_cycle * Rate(format);
   const uint64_t least_cycles = CeilDiv(block_macs, macs_per_cycle) * Latency(format);
-  const uint64_t row_bytes = m * kBlockK * static_cast<uint64_t>(BitsPerElement(format)) / 8;
+  const uint64_t row_bytes = m * block_k * static_cast<uint64_t>(BitsPerElement(format)) / 8;
 
   // Cycles of the core's clock.
   const Clock& clock = core_.clock();
@@ -120,16 +126,16 @@ uint64_t PtUnit::Price(uint8_t flag, DataFormat format, uint64_t m, uint64_t n, 
   uint64_t far_ahead = FarAheadCycle();
   uint64_t bytes = 0;
   PtPath local_path{false}, array_path{true};
-  for (uint64_t left = n / per_stick; left > 0;) {
+  for (uint64_t left = n / stick_columns; left > 0;) {
     const uint64_t columns = shares_columns ? std::min<uint64_t>(corelets, left) : 1;
     left -= columns;
     const uint64_t rows = CeilDiv(m, corelets / columns);
     const uint64_t load_cycles =
         flag != 0 && columns > 1 ? core.pt_block_load_split_cycles : core.pt_block_load_cycles;
     const uint64_t row_cycles = std::max(CeilDiv(rows * block_macs, macs_per_cycle), least_cycles);
-    const uint64_t weight_bytes = columns * kBlockK * kStickBytes;
+    const uint64_t weight_bytes = columns * kBlockSticks * kStickBytes;
     const uint64_t sum_bytes =
-        columns * (per_stick / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
+        columns * (stick_columns / kLanes) * m * kAccStickBytes * (accumulate ? 2 : 1);
     bytes += steps * (weight_bytes + row_bytes) + sum_bytes;
     if (steps == 0) {
       const uint64_t from = std::max(start, array_free_);

@@ -138,8 +138,7 @@ class PtUnit : public CoreUnit {
   // Advances local time to where the weights of the next MATMUL may come, array_free_ to where this
   // one's sums are in LX; returns the bytes through the LX port.
   // flag: of kMatmulCorelets, or 0.
-  uint64_t Price(uint8_t flag, DataFormat format, uint64_t m, uint64_t n, uint64_t k,
-                 bool accumulate);
+  uint64_t Price(uint8_t flag, MatmulFn fn, uint64_t m, uint64_t n, uint64_t k, bool accumulate);
   uint64_t Rate(DataFormat format) const;     // multiply-accumulates, relative to fp16
   uint64_t Latency(DataFormat format) const;  // cycles until a sum can be added to again
 

@@ -61,6 +61,8 @@ struct Bundle {
   std::vector<SuperDsc> dscs;
   std::vector<BundleArgument> arguments;  // empty where addresses are constants
   std::vector<BundleNode> body;
+  // What its files leave open or contradict each other in, and how that was taken.
+  std::vector<std::string> notes;
 };
 
 // Reads bundle.mlir and the SDSC files that it names. Without bundle.mlir, the sdsc_*.json files of

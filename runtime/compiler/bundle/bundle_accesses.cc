@@ -32,20 +32,12 @@ struct Runs {
   int64_t count = 1;  // product of the steps' counts
 };
 
-int64_t StickElements(const SdscTensor& tensor, size_t dim) {
-  for (size_t i = 0; i < tensor.stick_dims.size(); ++i) {
-    if (static_cast<size_t>(tensor.stick_dims[i]) == dim) return tensor.stick_sizes[i];
-  }
-  return 1;
-}
-
 Runs RunsOf(const BundleAccess& access) {
   Runs runs;
   const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
   std::vector<StridedStep> steps;
   for (size_t d = 0; d < strides.size(); ++d) {
-    const int64_t elements = StickElements(*access.tensor, d);
-    const int64_t count = (access.dsc->dims[d].per_core + elements - 1) / elements;
+    const int64_t count = StepsPerCore(*access.dsc, *access.tensor, d);
     if (strides[d] > 0 && count > 1) steps.push_back({strides[d], count});
   }
   std::sort(steps.begin(), steps.end(),

@@ -127,6 +127,7 @@ Bundle ReadBundle(const fs::path& directory) {
     throw BadInput("{}: nothing is executed: every loop has 0 trips or fewer", mlir.string());
   CheckSymbols(bundle, mlir.string());
   ResolvePaddedWalks(bundle);
+  bundle.notes = ResolveConversionStarts(bundle);
   const fs::path whole = fs::canonical(directory, error);
   bundle.name = whole.filename().string();
   return bundle;

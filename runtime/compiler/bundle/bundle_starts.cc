@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/bundle/bundle_starts.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -8,19 +11,10 @@
 
 #include "base/error.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
+#include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::compiler {
 namespace {
-
-// Sticks for the stick dimension, else elements.
-int64_t StepsPerCore(const BundleAccess& access, size_t dim) {
-  const SdscTensor& tensor = *access.tensor;
-  int64_t elements = 1;
-  for (size_t i = 0; i < tensor.stick_dims.size(); ++i) {
-    if (static_cast<size_t>(tensor.stick_dims[i]) == dim) elements = tensor.stick_sizes[i];
-  }
-  return (access.dsc->dims[dim].per_core + elements - 1) / elements;
-}
 
 // The cores whose slices differ in `dim` alone, by their slice of it.
 using Row = std::map<int, size_t>;
@@ -51,7 +45,7 @@ std::optional<Contradiction> FindContradiction(const BundleAccess& access, size_
                                                int64_t stride) {
   const SuperDsc& dsc = *access.dsc;
   if (stride == 0 || dsc.dims[dim].slices < 2) return std::nullopt;
-  const int64_t steps = StepsPerCore(access, dim);
+  const int64_t steps = StepsPerCore(dsc, *access.tensor, dim);
   for (const Row& row : RowsAlong(dsc, dim)) {
     const auto& [first_slice, first_core] = *row.begin();
     const AddressExpression first = StartOf(access, first_core);
@@ -66,13 +60,14 @@ std::optional<Contradiction> FindContradiction(const BundleAccess& access, size_
   return std::nullopt;
 }
 
-bool StartsFit(const BundleAccess& access) {
+std::optional<Contradiction> FirstContradiction(const BundleAccess& access) {
   const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
   for (size_t dim = 0; dim < strides.size(); ++dim) {
-    if (FindContradiction(access, dim, strides[dim])) return false;
+    if (auto found = FindContradiction(access, dim, strides[dim])) return found;
   }
-  return true;
+  return std::nullopt;
 }
+bool StartsFit(const BundleAccess& access) { return !FirstContradiction(access); }
 
 // The dimension whose gap in `tensor` may be rows of the walk that are not in memory; -1: none.
 int PaddedWalk(const SuperDsc& dsc, const SdscTensor& tensor) {
@@ -100,6 +95,26 @@ SuperDsc WithoutPadding(const SuperDsc& dsc, size_t tensor, int dim) {
   return shorter;
 }
 
+// Where the layout puts a core's part, from where the first core's part is.
+int64_t OffsetByLayout(const BundleAccess& access, size_t core) {
+  const SuperDsc& dsc = *access.dsc;
+  const std::vector<int64_t> strides = DimStrides(dsc, *access.tensor);
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < strides.size(); ++dim) {
+    offset += strides[dim] * StepsPerCore(dsc, *access.tensor, dim) *
+              (dsc.slice[core][dim] - dsc.slice.front()[dim]);
+  }
+  return offset;
+}
+
+int64_t LowestSymbol(const SuperDsc& dsc) {
+  int64_t lowest = 0;
+  for (const SdscTensor& tensor : dsc.tensors) {
+    for (const int64_t start : tensor.start) lowest = std::min(lowest, start);
+  }
+  return lowest;
+}
+
 }  // namespace
 
 void CheckStarts(const Bundle& bundle) {
@@ -108,7 +123,7 @@ void CheckStarts(const Bundle& bundle) {
     const SuperDsc& dsc = *access.dsc;
     const std::vector<int64_t> strides = DimStrides(dsc, *access.tensor);
     for (size_t dim = 0; dim < strides.size(); ++dim) {
-      if (StepsPerCore(access, dim) < 2) continue;
+      if (StepsPerCore(dsc, *access.tensor, dim) < 2) continue;
       const std::optional<Contradiction> found = FindContradiction(access, dim, strides[dim]);
       if (!found) continue;
       throw BadInput(
@@ -138,6 +153,55 @@ void ResolvePaddedWalks(Bundle& bundle) {
   for (SuperDsc& dsc : bundle.dscs) {
     if (const auto it = resolved.find(&dsc); it != resolved.end()) dsc = std::move(it->second);
   }
+}
+
+std::vector<std::string> ResolveConversionStarts(Bundle& bundle) {
+  struct Place {
+    size_t dsc = 0, tensor = 0;
+    std::string text;
+    // By core, and by the execute that it is of.
+    std::map<const BundleExecute*, std::vector<AddressExpression>> starts;
+  };
+  std::map<std::pair<size_t, size_t>, Place> places;
+  const std::vector<BundleAccess> accesses = Accesses(bundle);
+  for (const BundleAccess& access : accesses) {
+    if (!ChangesWidth(*access.dsc) || !access.tensor->symbolic) continue;
+    const std::optional<Contradiction> found = FirstContradiction(access);
+    if (!found) continue;
+    const auto other = std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& a) {
+      return a.execute == access.execute && a.tensor != access.tensor;
+    });
+    if (other == accesses.end() || !StartsFit(*other)) continue;
+    Place place;
+    place.dsc = static_cast<size_t>(access.dsc - bundle.dscs.data());
+    place.tensor = static_cast<size_t>(access.tensor - access.dsc->tensors.data());
+    place.text = fmt::format(
+        "{} ({}): {}: cores {} and {} begin {} bytes apart, and by its layout their slices are {} "
+        "bytes apart; the layout counts, as the other side of the conversion agrees with its own",
+        *access.file, access.dsc->op, access.tensor->name, access.dsc->cores[found->first_core],
+        access.dsc->cores[found->core], found->apart, found->expected);
+    Place& kept = places.try_emplace({place.dsc, place.tensor}, std::move(place)).first->second;
+    std::vector<AddressExpression>& starts = kept.starts[access.execute];
+    for (size_t core = 0; core < access.tensor->start.size(); ++core) {
+      starts.push_back(StartOf(access, 0));
+      starts.back().constant += OffsetByLayout(access, core);
+    }
+  }
+  std::vector<std::string> lines;
+  for (auto& [position, place] : places) {
+    SuperDsc& dsc = bundle.dscs[place.dsc];
+    std::vector<int64_t>& start = dsc.tensors[place.tensor].start;
+    const int64_t lowest = LowestSymbol(dsc);
+    for (size_t core = 0; core < start.size(); ++core)
+      start[core] = lowest - 1 - static_cast<int64_t>(core);
+    ForEachExecute(bundle, [&, &place = place](BundleExecute& execute) {
+      const auto starts = place.starts.find(&execute);
+      for (size_t core = 0; starts != place.starts.end() && core < start.size(); ++core)
+        execute.symbols[start[core]] = starts->second[core];
+    });
+    lines.push_back(std::move(place.text));
+  }
+  return lines;
 }
 
 }  // namespace spyre::compiler

@@ -2,6 +2,9 @@
 // Where the cores begin, held against the layout of their tensors. Pure functions, any thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::compiler {
@@ -22,5 +25,12 @@ void CheckStarts(const Bundle& bundle);
 // stick in the dimension that the other tensor has in its sticks is rows of the walk, unless the
 // cores' starts fit the other meaning alone. Such a dimension gets the size that is in memory.
 void ResolvePaddedWalks(Bundle& bundle);
+
+// A conversion between widths has as many elements on one side as on the other. Where their number
+// does not fill the sticks of both, torch-spyre counts the steps of a core by one side and writes
+// starts of the other side that contradict its layout: slices would overlap, or begin inside a
+// stick. If one side agrees with its layout and the other does not, the layout of the other counts,
+// which is what the operations that read the result take it to be. Returns a line for each.
+std::vector<std::string> ResolveConversionStarts(Bundle& bundle);
 
 }  // namespace spyre::compiler

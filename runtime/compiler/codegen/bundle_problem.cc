@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "runtime/compiler/ops/op_funcs.h"
 #include "runtime/compiler/sdsc/sdsc_names.h"
 
 namespace spyre::compiler {
@@ -27,8 +28,7 @@ class StepReader {
     tensors_ = dsc_.inputs;
     tensors_.push_back(dsc_.outputs.front());
     for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
-      if (dsc_.dims[dim].size > 1 || Exchanged(static_cast<int>(dim)))
-        AddAxis(static_cast<int>(dim));
+      if (dsc_.dims[dim].size > 1 || Needed(static_cast<int>(dim))) AddAxis(static_cast<int>(dim));
     }
     if (problem_.axes.empty()) AddAxis(static_cast<int>(dsc_.dims.size()) - 1);
     for (int tensor : tensors_) problem_.operands.push_back(MakeOperand(dsc_.tensors[tensor]));
@@ -39,14 +39,26 @@ class StepReader {
 
  private:
   static int StickDim(const SdscTensor& tensor) {
-    return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.front();
+    return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.back();
+  }
+  // Of sticks with two dimensions, the one whose elements take turns; -1: none.
+  static int TurnsDim(const SdscTensor& tensor) {
+    return tensor.stick_dims.size() < 2 ? -1 : tensor.stick_dims.front();
   }
 
-  // A restickify works on two dimensions, whatever their sizes.
-  bool Exchanged(int dim) const {
-    return IsRestickifyFunc(dsc_.op) &&
-           std::any_of(tensors_.begin(), tensors_.end(),
-                       [&](int tensor) { return StickDim(dsc_.tensors[tensor]) == dim; });
+  bool Converts() const {
+    const OpFunc* op = FindOpFunc(dsc_.op);
+    return op != nullptr && op->op_class == OpFuncClass::kConversion;
+  }
+
+  // A restickify works on two dimensions, a conversion on that of its sticks, whatever their sizes;
+  // and so does what makes or takes sticks of two dimensions.
+  bool Needed(int dim) const {
+    const bool sticks = IsRestickifyFunc(dsc_.op) || Converts();
+    return std::any_of(tensors_.begin(), tensors_.end(), [&](int position) {
+      const SdscTensor& tensor = dsc_.tensors[position];
+      return TurnsDim(tensor) == dim || (sticks && StickDim(tensor) == dim);
+    });
   }
 
   void AddAxis(int dim) {
@@ -56,21 +68,20 @@ class StepReader {
     axis.size = d.size;
     for (int t : tensors_) {
       const SdscTensor& tensor = dsc_.tensors[t];
-      if (StickDim(tensor) != dim) continue;
-      if (tensor.stick_dims.size() > 1) {
-        throw BadInput("{}: the sticks of {} hold {} dimensions; one is supported", problem_.name,
-                       tensor.name, tensor.stick_dims.size());
-      }
-      const int64_t elements = tensor.stick_sizes.front();
+      const auto at = std::find(tensor.stick_dims.begin(), tensor.stick_dims.end(), dim);
+      if (at == tensor.stick_dims.end()) continue;
+      const int64_t elements = tensor.stick_sizes[at - tensor.stick_dims.begin()];
       axis.stick_elements = axis.in_sticks ? std::max(axis.stick_elements, elements) : elements;
       axis.in_sticks = true;
     }
     const SdscTensor& out = dsc_.tensors[tensors_.back()];
     axis.reduced = !Walks(out, dim) && Walks(dsc_.tensors[tensors_.front()], dim);
-    axis.units = (d.size + axis.unit_elements() - 1) / axis.unit_elements();
     axis.split = d.slices;
     axis.slice = (d.per_core + axis.unit_elements() - 1) / axis.unit_elements();
-    if (d.slices > 1 && d.per_core % axis.unit_elements() != 0) {
+    axis.units = (d.size + axis.unit_elements() - 1) / axis.unit_elements();
+    if (BeginsSticks(d, axis)) {
+      axis.units = axis.slice * axis.split;
+    } else if (d.slices > 1 && d.per_core % axis.unit_elements() != 0) {
       throw BadInput("{}: {} elements of dimension '{}' on each core are not whole sticks of {}",
                      problem_.name, d.per_core, d.name, axis.unit_elements());
     }
@@ -84,6 +95,13 @@ class StepReader {
     }
     dims_.push_back(dim);
     problem_.axes.push_back(axis);
+  }
+
+  // Whether the part of each core begins with a stick of its own, and ends within one. Only of a
+  // conversion, which takes its sticks whole: what is behind the end of a part is not counted.
+  bool BeginsSticks(const SdscDim& dim, const Axis& axis) const {
+    return Converts() && axis.in_sticks && dim.slices > 1 &&
+           dim.per_core % axis.unit_elements() != 0;
   }
 
   void Mask(Axis& axis, const SdscMask& mask) const {
@@ -109,9 +127,16 @@ class StepReader {
     for (size_t i = 0; i < dims_.size(); ++i) {
       const Axis& axis = problem_.axes[i];
       const bool own_stick = dims_[i] == stick && !operand.lane0;
-      if (own_stick) operand.stick_axis = static_cast<int>(i);
-      if (own_stick) operand.sticks_per_unit = axis.stick_elements / tensor.stick_sizes.front();
-      const int64_t steps = own_stick ? operand.sticks_per_unit : axis.unit_elements();
+      int64_t steps = axis.unit_elements();
+      if (own_stick) {
+        operand.stick_axis = static_cast<int>(i);
+        steps = operand.sticks_per_unit = axis.stick_elements / tensor.stick_sizes.back();
+        operand.sticks = StepsPerCore(dsc_, tensor, static_cast<size_t>(stick));
+      } else if (dims_[i] == TurnsDim(tensor)) {
+        operand.turns_axis = static_cast<int>(i);
+        operand.turns = tensor.stick_sizes.front();
+        steps /= operand.turns;
+      }
       operand.unit_stride.push_back(stride[dims_[i]] * steps);
       operand.stride_entry.push_back(-1);
     }

@@ -56,13 +56,9 @@ class StepOp {
       throw BadInput("{}: {} inputs; it takes {}", p_.name, inputs, op_.inputs);
     }
     for (size_t i = 0; i < op_.constants.size(); ++i) constants_.push_back(ConstantOf(i));
+    CheckTurns();
     switch (op_.op_class) {
       case OpFuncClass::kMatmul:
-        CheckFormats(DataFormat::kSen169Fp16);
-        if (op_.matmul != MatmulFn::kSen169Fp16) {
-          throw BadInput("{}: only operands of {} are supported", p_.name,
-                         FormatName(DataFormat::kSen169Fp16));
-        }
         return Matmul();
       case OpFuncClass::kPointwise:
       case OpFuncClass::kNormScale:
@@ -74,7 +70,7 @@ class StepOp {
         return BuildReduction(p_, Reduction(), code_);
       case OpFuncClass::kTopK:
         CheckFormats(ComputeFormat());
-        return BuildTopK(p_, op_.gives_index, code_);
+        return BuildTopK(p_, {op_.gives_index, ComputeFormat() == DataFormat::kIeeeFp32}, code_);
       case OpFuncClass::kRestickify:
         return BuildTranspose(p_, code_);
       case OpFuncClass::kConversion:
@@ -98,10 +94,27 @@ class StepOp {
   }
 
   void CheckFormats(DataFormat format) const {
-    for (const SdscTensor& tensor : dsc_.tensors) {
-      if (tensor.format == format) continue;
-      throw BadInput("{}: {} is {}; all of its tensors must be {}", p_.name, tensor.name,
-                     FormatName(tensor.format), FormatName(format));
+    for (const SdscTensor& tensor : dsc_.tensors) CheckFormat(tensor, format, "all of its tensors");
+  }
+  void CheckFormat(const SdscTensor& tensor, DataFormat format, std::string_view which) const {
+    if (tensor.format == format) return;
+    throw BadInput("{}: {} is {}; {} must be {}", p_.name, tensor.name, FormatName(tensor.format),
+                   which, FormatName(format));
+  }
+
+  // Sticks of two dimensions are what a conversion makes of two sticks, element by element in turn,
+  // and what a product takes as its second operand.
+  void CheckTurns() const {
+    const bool makes = op_.op_class == OpFuncClass::kConversion &&
+                       ElementsInTurn(op_.conversion) == 1 && op_.inputs == 1;
+    const bool takes = op_.op_class == OpFuncClass::kMatmul && op_.matmul == MatmulFn::kSen143Fp8Wt;
+    for (size_t i = 0; i < p_.operands.size(); ++i) {
+      const Operand& operand = p_.operands[i];
+      if (operand.turns_axis < 0 || (operand.turns == 2 && i == 1 && (makes || takes))) continue;
+      throw BadInput(
+          "{}: the sticks of {} hold two dimensions, {} elements of one; 'qfp8wt' makes such "
+          "sticks, with 2 elements, and 'batchmatmulfp8' takes them as its second operand",
+          p_.name, operand.name, operand.turns);
     }
   }
 
@@ -130,7 +143,24 @@ class StepOp {
           "the second",
           p_.name);
     }
-    return BuildMatmul(p_, code_).lx_end;
+    if (op_.matmul == MatmulFn::kSen169Fp16) {
+      CheckFormats(DataFormat::kSen169Fp16);
+    } else {
+      CheckWeights();
+    }
+    return BuildMatmul(p_, code_, op_.matmul).lx_end;
+  }
+
+  void CheckWeights() const {
+    const DataFormat format = OperandFormat(op_.matmul);
+    for (const int input : dsc_.inputs) CheckFormat(dsc_.tensors[input], format, "its inputs");
+    CheckFormat(dsc_.tensors[dsc_.outputs.front()], DataFormat::kSen169Fp16, "its result");
+    const int k = p_.operands[0].stick_axis;
+    if (k >= 0 && p_.axes[k].reduced && p_.operands[1].turns_axis == k) return;
+    throw BadInput(
+        "{}: the dimension that is summed over must be in the sticks of the first operand, and its "
+        "pairs in those of the second, as 'qfp8ch' and 'qfp8wt' make them",
+        p_.name);
   }
 
   PointwiseBody Pointwise(int inputs) const {

@@ -55,6 +55,11 @@ struct Operand {
   int stick_axis = -1;  // axis inside its sticks, -1: none
   // Sticks in a unit of that axis: more than 1 where those of another operand hold more elements.
   int64_t sticks_per_unit = 1;
+  int64_t sticks = 0;  // of a core along that axis; fewer than its units have if one is not whole
+  // Of sticks with two dimensions: the axis whose neighbouring elements take turns in them, and how
+  // many; stick_axis is the other one.
+  int turns_axis = -1;
+  int64_t turns = 1;
   std::vector<int64_t> unit_stride;  // by axis: bytes from unit to unit as compiled, 0: none
   std::vector<int> stride_entry;     // by axis: table entry of the byte stride (of the stick
                                      // dimension: of one stick), -1: unit_stride holds

@@ -10,7 +10,8 @@
 
 namespace spyre::compiler {
 
-MatmulKernel::MatmulKernel(Problem& problem) : problem_(problem), lx_(problem.lx_base) {
+MatmulKernel::MatmulKernel(Problem& problem, MatmulFn fn)
+    : problem_(problem), fn_(fn), lx_(problem.lx_base) {
   FindAxes();
   const auto& axes = problem_.axes;
   int cores = 1;
@@ -103,7 +104,7 @@ MatmulKernel::Source MatmulKernel::SourceOf(int operand) const {
   const Operand& o = problem_.operands[operand];
   if (!o.in_lx) return Source::kLoaded;
   const int rows = operand == kA ? m_ : k_;
-  const int64_t units = operand == kB ? problem_.axes[k_].stick_elements : 1;
+  const int64_t units = operand == kB ? problem_.axes[k_].stick_elements / o.turns : 1;
   const bool dense = problem_.axes[rows].slice == 1 && operand == kA;
   return dense || o.unit_stride[rows] == kStick * units ? Source::kDirect : Source::kPacked;
 }
@@ -125,7 +126,8 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
   TileWalk walk(b, problem_, loaded, outer);
   BufferCursor a_at(b, a_);
   BufferCursor b_at(b, b_);
-  const Reg k_elements = walk.CoreElements(k_);
+  const int64_t turns = problem_.operands[kB].turns;
+  const Reg k_rows = walk.CoreElements(k_, turns);
   const auto group = [&](int operand) {
     const int column = problem_.operands[operand].group_column;
     return column < 0 ? kZero : b.Core(column);
@@ -146,10 +148,10 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
     }
     if (Loaded(kB)) {
       b.Scoped([&] {
-        // Rows of b are elements of k: no padding is read.
+        // Rows of b are elements of k, or several that share a stick: no padding is read.
         const Reg row_stride = walk.ElementStride(kB, k_);
         Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
-            {walk.TileElements(k_, k_elements), row_stride, b.Const(kStickBytes)},
+            {walk.TileElements(k_, k_rows, turns), row_stride, b.Const(kStickBytes)},
             {walk.size(n_), walk.stride(kB, n_), b.Const(tiling_.k * kStickElements * kStick)},
             b_group);
       });
@@ -169,7 +171,7 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
 }
 
 void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
-                        Reg k_elements) {
+                        Reg k_rows) {
   const auto copy = static_cast<uint8_t>(UnaryFn::kCopy);
   walk.Run(summed_, [&] {
     if (Packed(kA)) {
@@ -184,9 +186,10 @@ void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, B
     if (Packed(kB)) {
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kBFree, kBFull},
-               {b_at.at(), walk.address(kB), kZero, walk.TileElements(k_, k_elements),
-                walk.size(n_), b.Const(tiling_.k * kStickElements * kStick), walk.stride(kB, n_),
-                kZero, b.Const(kStick), walk.ElementStride(kB, k_)});
+               {b_at.at(), walk.address(kB), kZero,
+                walk.TileElements(k_, k_rows, problem_.operands[kB].turns), walk.size(n_),
+                b.Const(tiling_.k * kStickElements * kStick), walk.stride(kB, n_), kZero,
+                b.Const(kStick), walk.ElementStride(kB, k_)});
       });
       b_at.Advance();
     }
@@ -228,7 +231,7 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
         if (axis != k_) before = b.Add(before, walk.index(axis));
       }
       const auto matmul = [&](uint8_t signal, Reg sum_at, Reg a, Reg rows) {
-        b.Emit(Op::kMatmul, tiling_.fn_flag, {0, signal},
+        b.Emit(Op::kMatmul, FnByte(fn_, tiling_.fn_flag), {0, signal},
                {sum_at, a, b_tile, rows, n_elements, elements, a_kstick, b_nstick, sum_nstick,
                 before});
       };
@@ -256,8 +259,8 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   b.Wait(kSumFree, tiling_.accumulator_slots);
 }
 
-MatmulBuild BuildMatmul(Problem& problem, StepCode& code) {
-  MatmulKernel kernel(problem);
+MatmulBuild BuildMatmul(Problem& problem, StepCode& code, MatmulFn fn) {
+  MatmulKernel kernel(problem, fn);
   return {kernel.Build(code), kernel.workspace_bytes()};
 }
 

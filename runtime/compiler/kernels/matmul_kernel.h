@@ -29,7 +29,7 @@ namespace spyre::compiler {
 
 class MatmulKernel {
  public:
-  explicit MatmulKernel(Problem& problem);
+  MatmulKernel(Problem& problem, MatmulFn fn);
 
   uint64_t Build(StepCode& code);  // bytes of LX that it uses
   uint64_t workspace_bytes() const { return sums_->workspace_bytes(); }
@@ -94,8 +94,7 @@ class MatmulKernel {
   void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
   // The vector unit in the load unit's place: the chunks of one output tile.
-  void Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
-            Reg k_elements);
+  void Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at, Reg k_rows);
 
   void PtSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
@@ -124,6 +123,7 @@ class MatmulKernel {
   void StoreResults(SectionBuilder& b, const std::vector<Reg>& outer);
 
   Problem& problem_;
+  MatmulFn fn_;
   int m_ = -1, n_ = -1, k_ = -1;
   std::vector<int> summed_;  // axes that are summed over, k the innermost
   std::vector<int> outer_;   // batch axes, and rows beyond the first

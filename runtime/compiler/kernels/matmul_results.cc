@@ -43,7 +43,7 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
   BufferCursor sum(b, sum_);
   BufferCursor out(b, out_);
   const bool packs = Packed(kA) || Packed(kB);
-  const Reg k_elements = packs ? walk.CoreElements(k_) : kZero;
+  const Reg k_rows = packs ? walk.CoreElements(k_, problem_.operands[kB].turns) : kZero;
   const auto round = [&] {
     b.Scoped([&] { Round(b, walk, sum.at(), out_staged() ? out.at() : walk.address(kOut)); });
     out.Advance();
@@ -69,7 +69,7 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
     b.If(IsLastSlice(b), round);
   };
   walk.Run(tiles_, [&] {
-    if (packs) Pack(b, walk, a_at, b_at, k_elements);
+    if (packs) Pack(b, walk, a_at, b_at, k_rows);
     if (share_.combines) {
       combine();
     } else {

@@ -47,6 +47,11 @@ struct ReductionBody {
   std::vector<uint16_t> constants;  // SEN169
 };
 
+struct TopKBody {
+  bool gives_index = false;  // where the largest stand, instead of what they are
+  bool fp32 = false;         // sticks of fp32
+};
+
 struct ConversionBody {
   ConvertFn fn = ConvertFn::kDl16ToFp32;
   int64_t scale = 0, shift = 0;  // bits of fp32, for the integer formats
@@ -56,13 +61,13 @@ struct MatmulBuild {
   uint64_t lx_end = 0;
   uint64_t workspace_bytes = 0;  // of device memory, for sums that are carried
 };
-MatmulBuild BuildMatmul(Problem& problem, StepCode& code);
+MatmulBuild BuildMatmul(Problem& problem, StepCode& code, MatmulFn fn = MatmulFn::kSen169Fp16);
 
 // Each returns the end of the LX that it uses.
 uint64_t BuildPointwise(Problem& problem, const PointwiseBody& body, StepCode& code);
 uint64_t BuildReduction(Problem& problem, const ReductionBody& body, StepCode& code);
 uint64_t BuildSoftmax(Problem& problem, StepCode& code);
-uint64_t BuildTopK(Problem& problem, bool gives_index, StepCode& code);
+uint64_t BuildTopK(Problem& problem, const TopKBody& body, StepCode& code);
 uint64_t BuildTranspose(Problem& problem, StepCode& code);
 uint64_t BuildConversion(Problem& problem, const ConversionBody& body, StepCode& code);
 

@@ -72,7 +72,8 @@ Reg TileWalk::ElementStride(int operand, int axis) {
   if (o.stride_entry[axis] >= 0) return b_.Table(o.stride_entry[axis]);
   const Axis& a = problem_.axes[axis];
   const bool other = a.in_sticks && o.stick_axis != axis;
-  return b_.Const(o.unit_stride[axis] / (other ? a.stick_elements : 1));
+  const int64_t steps = other ? a.stick_elements : 1;
+  return b_.Const(o.unit_stride[axis] / (axis == o.turns_axis ? steps / o.turns : steps));
 }
 
 Reg TileWalk::Slice(int axis) {
@@ -133,20 +134,21 @@ Reg TileWalk::SliceStart(int axis) {
   return b_.Add(b_.Min(core_slice, b_.Const(a.full_slices())), core_slice, a.slice - 1);
 }
 
-Reg TileWalk::CoreElements(int axis) {
+Reg TileWalk::CoreElements(int axis, int64_t turns) {
   const Axis& a = problem_.axes[axis];
+  const int64_t unit = a.unit_elements() / turns;
+  const int64_t size = (a.size + turns - 1) / turns;
   if (a.uneven()) {
-    const Reg left = b_.Add(b_.Const(a.size), SliceStart(axis), -a.unit_elements());
-    return b_.Min(b_.Add(kZero, count_[axis], a.unit_elements()), left);
+    const Reg left = b_.Add(b_.Const(size), SliceStart(axis), -unit);
+    return b_.Min(b_.Add(kZero, count_[axis], unit), left);
   }
-  const int64_t slice_elements = a.slice * a.unit_elements();
-  const Reg left = b_.Add(b_.Const(a.size), Slice(axis), -slice_elements);
-  return b_.Min(b_.Const(slice_elements), left);
+  const Reg left = b_.Add(b_.Const(size), Slice(axis), -a.slice * unit);
+  return b_.Min(b_.Const(a.slice * unit), left);
 }
 
-Reg TileWalk::TileElements(int axis, Reg core_elements) {
+Reg TileWalk::TileElements(int axis, Reg core_elements, int64_t turns) {
   const Axis& a = problem_.axes[axis];
-  const int64_t tile_elements = a.tile * a.unit_elements();
+  const int64_t tile_elements = a.tile * a.unit_elements() / turns;
   Reg left = b_.Add(core_elements, index_[axis], -tile_elements);
   // A tile behind the last element has no elements, not less than none.
   if ((a.uneven() && a.uniform) || a.masked) left = b_.Add(left, b_.Min(left, kZero), -1);

@@ -34,7 +34,8 @@ class TileWalk {
   Reg address(int operand) const { return address_[operand]; }
   // Bytes per unit; r0 if the operand does not walk the axis.
   Reg stride(int operand, int axis) const { return stride_[operand][axis]; }
-  // Bytes per element of an axis that is counted in sticks but is not inside the operand's own.
+  // Bytes per element of an axis that is counted in sticks but is not inside the operand's own; if
+  // its elements take turns in the operand's sticks, bytes per stick.
   Reg ElementStride(int operand, int axis);
 
   // 1 in the first (last) tile of the axis, 0 or less in the others.
@@ -42,9 +43,10 @@ class TileWalk {
   Reg IsLast(int axis);
 
   // Elements of the current tile that are inside the tensor: less than size * 64 at its end.
-  // `core_elements`: CoreElements of the axis, computed outside the loops.
-  Reg CoreElements(int axis);
-  Reg TileElements(int axis, Reg core_elements);
+  // `core_elements`: CoreElements of the axis, computed outside the loops. Of elements that take
+  // `turns` in a stick, it counts these sticks.
+  Reg CoreElements(int axis, int64_t turns = 1);
+  Reg TileElements(int axis, Reg core_elements, int64_t turns = 1);
 
  private:
   Reg Slice(int axis);       // of this core

@@ -7,6 +7,8 @@
 // Where the ranks are divided over cores, a core keeps a list down to its last rank and stores its
 // own part of that.
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <utility>
 
 #include "base/error.h"
@@ -20,25 +22,25 @@ namespace one_input {
 namespace {
 
 // Positions within a tile and multiples of a tile are numbers that SEN169_FP16 holds, so that the
-// position of a row is rounded once.
+// position of a row is rounded once; IEEE_FP32 holds them all.
 constexpr int64_t kTileRows = 512;
 constexpr int64_t kLeastKept = 8;  // sticks that an instruction works on, where there are as many
 
 class TopKKernel {
  public:
-  TopKKernel(Problem& problem, bool gives_index)
-      : problem_(problem), gives_index_(gives_index), lx_(problem.lx_base) {
+  TopKKernel(Problem& problem, const TopKBody& body)
+      : problem_(problem), body_(body), lx_(problem.lx_base) {
     FindAxes();
     ChooseTiles();
     const int64_t row = kept_tile() * kStick;
     if (staged(kIn)) in_ = Buffers::Take(lx_, row * rows().tile, kSlots, "input");
-    if (gives_index_) values_at_ = lx_.Take(ListBytes(), "largest values");
+    if (body_.gives_index) values_at_ = lx_.Take(ListBytes(), "largest values");
     list_ = Buffers::Take(lx_, ListBytes(), staged(kOut) ? kSlots : 1,
-                          gives_index_ ? "their positions" : "largest values");
+                          body_.gives_index ? "their positions" : "largest values");
     moving_at_ = lx_.Take(row, "value on its way");
     held_at_ = lx_.Take(row, "value that is displaced");
     less_at_ = lx_.Take(row, "where the list is less");
-    if (!gives_index_) return;
+    if (!body_.gives_index) return;
     position_at_ = lx_.Take(row, "position on its way");
     tile_position_at_ = lx_.Take(kStick, "position of the tile");
     row_position_at_ = lx_.Take(kStick, "position in the tile");
@@ -117,7 +119,7 @@ class TopKKernel {
   }
 
   int64_t LxBytes(int64_t kept, int64_t tile) const {
-    const int64_t lists = (gives_index_ ? 1 : 0) + (staged(kOut) ? kSlots : 1);
+    const int64_t lists = (body_.gives_index ? 1 : 0) + (staged(kOut) ? kSlots : 1);
     return kept * ((staged(kIn) ? kSlots * tile * kStick : 0) + lists * ListStride() + 4 * kStick) +
            4 * kStick;
   }
@@ -163,21 +165,34 @@ class TopKKernel {
   Row At(SectionBuilder& b, int64_t address) const { return {b.Const(address), b.Const(kStick)}; }
   Row Same(SectionBuilder& b, int64_t address) const { return {b.Const(address), kZero}; }
 
-  static void Unary(SectionBuilder& b, const Row& to, const Row& a, Reg kept) {
-    b.Emit(Op::kVunary, FnByte(UnaryFn::kCopy), {},
+  uint8_t Sticks() const { return body_.fp32 ? kFp32Sticks : 0; }
+  void Unary(SectionBuilder& b, const Row& to, const Row& a, Reg kept) const {
+    b.Emit(Op::kVunary, FnByte(UnaryFn::kCopy, Sticks()), {},
            {to.at, a.at, kZero, kept, b.Const(1), kZero, kZero, kZero, to.stride, a.stride});
   }
-  static void Binary(SectionBuilder& b, BinaryFn fn, const Row& to, const Row& a, const Row& second,
-                     Reg kept) {
-    b.Emit(Op::kVbinary, FnByte(fn), {},
+  void Binary(SectionBuilder& b, BinaryFn fn, const Row& to, const Row& a, const Row& second,
+              Reg kept) const {
+    b.Emit(Op::kVbinary, FnByte(fn, Sticks()), {},
            {to.at, a.at, second.at, kept, b.Const(1), kZero, kZero, kZero, to.stride, a.stride,
             second.stride});
   }
-  static void Fill(SectionBuilder& b, int64_t address, double value) {
-    b.Scoped([&] {
-      b.Emit(Op::kVfill, 0, {},
-             {b.Const(address), b.Const(DlfFromDouble(value)), b.Const(kStick), b.Const(1), kZero});
-    });
+  // A number in every lane of a stick; of fp32 one half of the lanes after the other.
+  void Fill(SectionBuilder& b, int64_t address, double value) const {
+    const auto fill = [&](int64_t at, int64_t code, int64_t bytes, int64_t rows, int64_t row) {
+      b.Scoped([&] {
+        b.Emit(Op::kVfill, 0, {},
+               {b.Const(at), b.Const(code), b.Const(bytes), b.Const(rows), b.Const(row)});
+      });
+    };
+    if (!body_.fp32) return fill(address, DlfFromDouble(value), kStick, 1, 0);
+    constexpr int64_t kHalf = sizeof(uint16_t);
+    const auto number = static_cast<float>(value);
+    std::array<uint16_t, 2> halves{};
+    std::memcpy(halves.data(), &number, sizeof number);
+    for (size_t half = 0; half < halves.size(); ++half) {
+      fill(address + static_cast<int64_t>(half) * kHalf, halves[half], kHalf, kStick / (2 * kHalf),
+           2 * kHalf);
+    }
   }
 
   // Ranks of the list of this core; less than k where cores divide them.
@@ -207,9 +222,9 @@ class TopKKernel {
               Reg kept) const {
     const Reg stride = b.Const(ListStride());
     const Row moving = At(b, moving_at_);
-    const Row position = gives_index_ ? At(b, position_at_) : Row{};
+    const Row position = body_.gives_index ? At(b, position_at_) : Row{};
     Unary(b, moving, value, kept);
-    if (gives_index_) {
+    if (body_.gives_index) {
       const Row in_tile = Same(b, row_position_at_);
       Binary(b, BinaryFn::kAdd, position, Same(b, tile_position_at_), in_tile, kept);
       Binary(b, BinaryFn::kAdd, in_tile, in_tile, Same(b, one_at_), b.Const(1));
@@ -218,16 +233,16 @@ class TopKKernel {
       const Row listed{b.Add(values_at, rank, kStick), stride};
       Binary(b, BinaryFn::kLess, At(b, less_at_), listed, value, kept);
       Exchange(b, listed, moving, kept);
-      if (gives_index_) Exchange(b, {b.Add(list_at, rank, kStick), stride}, position, kept);
+      if (body_.gives_index) Exchange(b, {b.Add(list_at, rank, kStick), stride}, position, kept);
     });
     // A list that is not full yet grows; behind a full one is what is not needed any more.
     Unary(b, {b.Add(values_at, count, kStick), stride}, moving, kept);
-    if (gives_index_) Unary(b, {b.Add(list_at, count, kStick), stride}, position, kept);
+    if (body_.gives_index) Unary(b, {b.Add(list_at, count, kStick), stride}, position, kept);
   }
 
   void Compute(SectionBuilder& b, const std::vector<Reg>& outer) const {
     if (staged(kIn)) b.Signal(kInFree, kSlots);
-    if (gives_index_) {
+    if (body_.gives_index) {
       Fill(b, one_at_, 1);
       Fill(b, tile_rows_at_, static_cast<double>(rows().tile));
     }
@@ -240,17 +255,17 @@ class TopKKernel {
     const Reg ranks = Ranks(b);
     walk.Run(loops_, [&] {
       const Reg kept = kept_ < 0 ? b.Const(1) : walk.size(kept_);
-      const Reg values_at = gives_index_ ? b.Const(values_at_) : list.at();
+      const Reg values_at = body_.gives_index ? b.Const(values_at_) : list.at();
       if (staged(kOut)) b.Wait(kOutFree);
-      if (gives_index_) Fill(b, tile_position_at_, 0);
+      if (body_.gives_index) Fill(b, tile_position_at_, 0);
       walk.Run({rows_}, [&] {
         if (staged(kIn)) b.Wait(kInFull);
-        if (gives_index_) Fill(b, row_position_at_, 0);
+        if (body_.gives_index) Fill(b, row_position_at_, 0);
         b.Loop(walk.size(rows_), [&](Reg row) {
           const Reg seen = b.Add(row, walk.index(rows_), rows().tile);
           Insert(b, Value(b, walk, in, row), values_at, list.at(), b.Min(seen, ranks), kept);
         });
-        if (gives_index_) {
+        if (body_.gives_index) {
           const Row tile = Same(b, tile_position_at_);
           Binary(b, BinaryFn::kAdd, tile, tile, Same(b, tile_rows_at_), b.Const(1));
         }
@@ -279,7 +294,7 @@ class TopKKernel {
   // To a result that stays in LX.
   void Give(SectionBuilder& b, const TileWalk& walk, Reg list_at, Reg kept) const {
     const auto stride = [&](int axis) { return axis < 0 ? kZero : walk.stride(kOut, axis); };
-    b.Emit(Op::kVunary, FnByte(UnaryFn::kCopy), {},
+    b.Emit(Op::kVunary, FnByte(UnaryFn::kCopy, Sticks()), {},
            {walk.address(kOut), b.Add(list_at, OwnPart(b)), kZero, b.Const(OwnRanks()), kept,
             stride(kept_), b.Const(ListStride()), kZero, stride(ranks_), b.Const(kStick)});
   }
@@ -307,7 +322,7 @@ class TopKKernel {
   }
 
   Problem& problem_;
-  bool gives_index_;
+  TopKBody body_;
   int rows_ = -1;   // axis that is searched
   int ranks_ = -1;  // axis of the result's ranks; -1: the largest only
   int kept_ = -1;   // axis of which an instruction works on several sticks; -1: none
@@ -323,8 +338,8 @@ class TopKKernel {
 }  // namespace
 }  // namespace one_input
 
-uint64_t BuildTopK(Problem& problem, bool gives_index, StepCode& code) {
-  return one_input::TopKKernel(problem, gives_index).Build(code);
+uint64_t BuildTopK(Problem& problem, const TopKBody& body, StepCode& code) {
+  return one_input::TopKKernel(problem, body).Build(code);
 }
 
 }  // namespace spyre::compiler

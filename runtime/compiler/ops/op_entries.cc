@@ -251,8 +251,8 @@ void AddReductions(Table& table) {
 
 void AddTopK(Table& table) {
   OpEntry entry = Entry("topk", EntryKind::kReduction, 1, 1);
-  AddFunc(entry, "topkvalue", OpFuncClass::kTopK, kSen169Only);
-  AddFunc(entry, "topkindex", OpFuncClass::kTopK, kSen169Only).gives_index = true;
+  AddFunc(entry, "topkvalue", OpFuncClass::kTopK, kBoth);
+  AddFunc(entry, "topkindex", OpFuncClass::kTopK, kBoth).gives_index = true;
   table.push_back(InBundlesOnly(
       Means(std::move(entry),
             "the largest along a dimension, largest first, and where they stand, of equal ones the "
@@ -365,8 +365,8 @@ Table MakeTable() {
   table.push_back(
       Means(Matmul("matmul", "batchmatmul", MatmulFn::kSen169Fp16, {"mm", "bmm", "batchmatmul"}),
             "sums of products over `dim`"));
-  table.push_back(InBundlesOnly(
-      Means(Matmul("batchmatmulfp8", "", MatmulFn::kSen143Fp8), "sums of products of SEN143_FP8")));
+  table.push_back(InBundlesOnly(Means(Matmul("batchmatmulfp8", "", MatmulFn::kSen143Fp8Wt),
+                                      "sums of products of SEN143_FP8")));
   AddUnary(table);
   AddBinary(table);
   AddOfSeveralSteps(table);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/ops/op_funcs.h"
 
 namespace spyre::compiler {
 namespace {
@@ -112,10 +113,37 @@ int64_t IndexedBlockBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
   return bytes;
 }
 
+bool ChangesWidth(const SuperDsc& dsc) {
+  if (dsc.inputs.size() != 1 || dsc.outputs.size() != 1) return false;
+  const OpFunc* op = FindOpFunc(dsc.op);
+  if (op == nullptr || op->op_class != OpFuncClass::kConversion) return false;
+  const SdscTensor& in = dsc.tensors[static_cast<size_t>(dsc.inputs.front())];
+  const SdscTensor& out = dsc.tensors[static_cast<size_t>(dsc.outputs.front())];
+  return in.stick_dims.size() == 1 && in.stick_dims == out.stick_dims &&
+         in.stick_sizes != out.stick_sizes;
+}
+
+int64_t StepsPerCore(const SuperDsc& dsc, const SdscTensor& tensor, size_t dim) {
+  const int64_t elements = StickElements(tensor, static_cast<int>(dim));
+  const int64_t steps = CeilDivide(dsc.PerCore(tensor, dim), elements);
+  if (!ChangesWidth(dsc) || tensor.stick_dims.front() != static_cast<int>(dim)) return steps;
+  int64_t narrow = elements;
+  for (const SdscTensor& other : dsc.tensors) narrow = std::max(narrow, other.stick_sizes.front());
+  const auto gap = tensor.back_gap.find(static_cast<int>(dim));
+  const bool divided = dsc.dims[dim].slices > 1;
+  const int64_t behind = divided || gap == tensor.back_gap.end() ? 0 : gap->second;
+  const int64_t room = CeilDivide(dsc.PerCore(tensor, dim) + behind, elements);
+  return std::min(room, CeilDivide(dsc.PerCore(tensor, dim), narrow) * (narrow / elements));
+}
+
 int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor) {
   auto bytes = static_cast<int64_t>(kStickBytes);
-  WalkDims(dsc, tensor,
-           [&](size_t, int64_t stride, int64_t count) { bytes += stride * (count - 1); });
+  const bool whole = ChangesWidth(dsc);
+  WalkDims(dsc, tensor, [&](size_t dim, int64_t stride, int64_t count) {
+    const bool of_core = tensor.in_lx || dsc.dims[dim].slices == 1;
+    const int64_t steps = whole && of_core ? StepsPerCore(dsc, tensor, dim) : count;
+    bytes += stride * (steps - 1);
+  });
   return bytes;
 }
 

@@ -52,7 +52,9 @@ struct SdscTensor {
   // for the stick dimension: only element 0 of each stick is meaningful; 0: an element of the
   // operation's index tensor chooses among blocks of what the other dimensions hold.
   std::vector<int> scale;
-  std::vector<int> stick_dims;       // of its primaryDsInfo_ entry, outer to inner
+  // Of its primaryDsInfo_ entry: one dimension, or two. Then the second is the one that other
+  // tensors have in their sticks, and the elements of the first take turns within it (WeightRows).
+  std::vector<int> stick_dims;
   std::vector<int64_t> stick_sizes;  // elements, as stick_dims
   std::map<int, int64_t> back_gap;   // dim -> elements behind the extent
   std::vector<SdscWindow> windows;   // at most one for each dimension of dim_order
@@ -112,6 +114,13 @@ bool IsIndexed(const SdscTensor& tensor);
 int64_t IndexedBlockBytes(const SuperDsc& dsc, const SdscTensor& tensor);
 // Positions of the index tensor that choose.
 int64_t IndexCount(const SuperDsc& dsc);
+// Whether it converts between formats whose sticks hold different numbers of one dimension, the
+// same one. It takes and makes whole sticks of the narrow format.
+bool ChangesWidth(const SuperDsc& dsc);
+// Steps of one core along a dimension: sticks, where it is in them, else elements. The wide side of
+// a conversion has two for each stick of the narrow one, as far as there is room behind its
+// elements.
+int64_t StepsPerCore(const SuperDsc& dsc, const SdscTensor& tensor, size_t dim);
 // Bytes from the first byte to behind the last that one core touches (LX), or all cores (memory).
 int64_t FootprintBytes(const SuperDsc& dsc, const SdscTensor& tensor);
 // The span of one core, as the public rule counts it: its steps along the outermost dimension in

@@ -75,6 +75,8 @@ class TensorReader {
     if (tensor.stick_dims.empty() || tensor.stick_sizes.size() != tensor.stick_dims.size()) {
       info.At("stickSize_").Fail("one size for each stick dimension is expected");
     }
+    if (tensor.stick_dims.size() > 2)
+      info.At("stickDimOrder_").Fail("1 or 2 dimensions are expected");
     tensor.word_bytes = static_cast<int>(label.At("wordLength").Integer(1, 8));
     const std::string component = node.At("component_").String();
     if (component != "hbm" && component != "lx") {

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "model/contract/op_table.h"
+
 namespace spyre::model::pt_narrow_test {
 namespace {
 
@@ -28,19 +30,28 @@ float Element(DataFormat format, const uint8_t* stick, uint64_t index) {
 }
 
 struct Problem {
+  MatmulFn fn;
   DataFormat format;
+  bool paired;  // two rows of k in a stick of b
   uint64_t m, n, k;
-  uint64_t per_stick, k_sticks, n_sticks;
+  uint64_t per_stick, columns, k_sticks, n_sticks, b_plane;
   std::vector<uint8_t> a, b;
   std::vector<float> acc;
 
-  Problem(DataFormat f, uint64_t rows, uint64_t columns, uint64_t depth)
-      : format(f), m(rows), n(columns), k(depth) {
-    per_stick = static_cast<uint64_t>(ElementsPerStick(f));
+  Problem(MatmulFn f, uint64_t rows, uint64_t n_columns, uint64_t depth)
+      : fn(f),
+        format(OperandFormat(f)),
+        paired(f == MatmulFn::kSen143Fp8Wt),
+        m(rows),
+        n(n_columns),
+        k(depth) {
+    per_stick = static_cast<uint64_t>(ElementsPerStick(format));
+    columns = paired ? 64 : per_stick;
     k_sticks = (k + per_stick - 1) / per_stick;
-    n_sticks = n / per_stick;
+    n_sticks = n / columns;
+    b_plane = (paired ? (k + 1) / 2 : k) * 128;
     a.resize(k_sticks * m * 128);
-    b.resize(n_sticks * k * 128);
+    b.resize(n_sticks * b_plane);
     acc.assign(n * m, 0);
   }
   void Fill(uint32_t seed) {
@@ -54,26 +65,32 @@ struct Problem {
     for (float& value : acc) value = static_cast<float>(static_cast<int>(random() % 2001) - 1000);
   }
   float A(uint64_t i, uint64_t kk) const {
-    return Element(format, &a[kk / per_stick * m * 128 + i * 128], kk % per_stick);
+    const uint8_t* stick = &a[kk / per_stick * m * 128 + i * 128];
+    if (!paired) return Element(format, stick, kk % per_stick);
+    // The groups of eight of two wide sticks take turns.
+    const uint64_t first_or_second = kk % 128 / 64;
+    const uint64_t group = kk % 64 / 8;
+    return Element(format, stick, (2 * group + first_or_second) * 8 + kk % 8);
   }
   float B(uint64_t kk, uint64_t j) const {
-    return Element(format, &b[j / per_stick * k * 128 + kk * 128], j % per_stick);
+    if (paired) return Element(format, &b[j / 64 * b_plane + kk / 2 * 128], j % 64 * 2 + kk % 2);
+    return Element(format, &b[j / per_stick * b_plane + kk * 128], j % per_stick);
   }
   float& Acc(uint64_t i, uint64_t j) { return acc[j / 64 * m * 64 + i * 64 + j % 64]; }
   void Run(bool accumulate) {
-    PtMatmulNarrow(format, {reinterpret_cast<uint8_t*>(acc.data()), a.data(), b.data(), m, n, k,
-                            m * 128, k * 128, m * 256, accumulate});
+    PtMatmulNarrow(fn, {reinterpret_cast<uint8_t*>(acc.data()), a.data(), b.data(), m, n, k,
+                        m * 128, b_plane, m * 256, accumulate});
   }
 };
 
-constexpr DataFormat kFormats[] = {DataFormat::kSen143Fp8, DataFormat::kSen152Fp8,
-                                   DataFormat::kSenInt8, DataFormat::kSenInt4};
+constexpr MatmulFn kFunctions[] = {MatmulFn::kSen143Fp8, MatmulFn::kSen152Fp8, MatmulFn::kSenInt8,
+                                   MatmulFn::kSenInt4, MatmulFn::kSen143Fp8Wt};
 
 TEST(PtNarrow, EveryFormatAddsExactProductsInChunksOf64) {
-  for (const DataFormat format : kFormats) {
+  for (const MatmulFn fn : kFunctions) {
     for (const uint64_t k : {1, 63, 64, 65, 130, 320}) {
       for (const bool accumulate : {false, true}) {
-        Problem problem(format, 3, 512, k);
+        Problem problem(fn, 3, 512, k);
         problem.Fill(static_cast<uint32_t>(k));
         Problem expected = problem;
         for (uint64_t i = 0; i < problem.m; ++i) {
@@ -90,7 +107,7 @@ TEST(PtNarrow, EveryFormatAddsExactProductsInChunksOf64) {
         }
         problem.Run(accumulate);
         ASSERT_EQ(std::memcmp(problem.acc.data(), expected.acc.data(), problem.acc.size() * 4), 0)
-            << FormatName(format) << ", k = " << k;
+            << FnSuffix(FnSet::kFormat, static_cast<uint8_t>(fn)) << ", k = " << k;
       }
     }
   }
@@ -98,23 +115,23 @@ TEST(PtNarrow, EveryFormatAddsExactProductsInChunksOf64) {
 
 TEST(PtNarrow, SumsOfIntegersAreExactUpToTheStatedDepth) {
   // The largest products of all: 128 x 128 of SENINT8 1024 times, and 8 x 8 of SENINT4.
-  for (const auto& [format, byte, expected] :
-       {std::tuple{DataFormat::kSenInt8, uint8_t{0x80}, 16777216.0f},
-        std::tuple{DataFormat::kSenInt4, uint8_t{0x88}, 65536.0f}}) {
-    Problem problem(format, 1, 256, 1024);
+  for (const auto& [fn, byte, expected] :
+       {std::tuple{MatmulFn::kSenInt8, uint8_t{0x80}, 16777216.0f},
+        std::tuple{MatmulFn::kSenInt4, uint8_t{0x88}, 65536.0f}}) {
+    Problem problem(fn, 1, 256, 1024);
     std::fill(problem.a.begin(), problem.a.end(), byte);
     std::fill(problem.b.begin(), problem.b.end(), byte);
     problem.Run(false);
-    EXPECT_EQ(problem.Acc(0, 17), expected) << FormatName(format);
-    problem.a[0] = format == DataFormat::kSenInt8 ? 0x7F : 0x87;  // one factor less by 255 or 15
+    EXPECT_EQ(problem.Acc(0, 17), expected) << FormatName(problem.format);
+    problem.a[0] = fn == MatmulFn::kSenInt8 ? 0x7F : 0x87;  // one factor less by 255 or 15
     problem.Run(false);
-    EXPECT_EQ(problem.Acc(0, 17), expected - (format == DataFormat::kSenInt8 ? 255 * 128 : 15 * 8))
-        << FormatName(format);
+    EXPECT_EQ(problem.Acc(0, 17), expected - (fn == MatmulFn::kSenInt8 ? 255 * 128 : 15 * 8))
+        << FormatName(problem.format);
   }
 }
 
 TEST(PtNarrow, WithoutAnyKTheSumsAreZeroOrStay) {
-  Problem problem(DataFormat::kSenInt8, 2, 128, 0);
+  Problem problem(MatmulFn::kSenInt8, 2, 128, 0);
   std::fill(problem.acc.begin(), problem.acc.end(), 7.0f);
   problem.Run(true);
   EXPECT_EQ(problem.acc, std::vector<float>(256, 7.0f));
@@ -123,7 +140,7 @@ TEST(PtNarrow, WithoutAnyKTheSumsAreZeroOrStay) {
 }
 
 TEST(PtNarrow, ANanSpreadsToItsRowOnly) {
-  Problem problem(DataFormat::kSen143Fp8, 2, 128, 64);
+  Problem problem(MatmulFn::kSen143Fp8, 2, 128, 64);
   std::fill(problem.a.begin(), problem.a.end(), uint8_t{0x38});  // 1.0
   std::fill(problem.b.begin(), problem.b.end(), uint8_t{0x38});
   problem.a[128 + 5] = 0x7F;

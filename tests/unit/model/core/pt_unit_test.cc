@@ -126,6 +126,10 @@ TEST_F(PtUnitTest, TheOtherFp8IsAsFast) {
   EXPECT_EQ(Cycles({64, 128, 64, ".sen152_fp8"}), kLoad + 512 + kDrain);
 }
 
+TEST_F(PtUnitTest, Fp8OfTwoRowsInAStickIsAsFastForTwiceTheDepth) {
+  EXPECT_EQ(Cycles({64, 64, 128, ".sen143_fp8wt"}), kLoad + 512 + kDrain);
+}
+
 TEST_F(PtUnitTest, Int8HasFourTimesTheRate) {
   EXPECT_EQ(Cycles({64, 128, 64, ".senint8"}), kLoad + 256 + kDrain);
 }
@@ -184,13 +188,13 @@ TEST_F(PtUnitTest, TwoFlagsAtOnceAreAnIllegalInstruction) {
 
 TEST_F(PtUnitTest, AFormatThatDoesNotExistIsAnIllegalInstruction) {
   Program program = Assemble(Text({64, 64, 64, ""}));
-  program.sections[0].code.back().fn = 5;
+  program.sections[0].code.back().fn = 6;
   EXPECT_EQ(bench_.Run(program), Status::ILLEGAL_INSTRUCTION);
 }
 
 TEST_F(PtUnitTest, AProgramThatFaultsLeavesTheArrayFreeForTheNext) {
   Program faulty = Assemble(Text({4096, 64, 64, "", 2}));
-  faulty.sections[0].code.back().fn = 5;
+  faulty.sections[0].code.back().fn = 6;
   EXPECT_EQ(bench_.Run(faulty), Status::ILLEGAL_INSTRUCTION);
   EXPECT_EQ(bench_.Run(Text({64, 64, 64, ""})), Status::OK);
   EXPECT_EQ(bench_.elapsed_ps, 1000 * (10 + kLoad + 512 + kDrain))
@@ -201,6 +205,7 @@ TEST_F(PtUnitTest, ColumnsAreWholeSticksOfTheFormat) {
   EXPECT_EQ(bench_.Run(Text({4, 64, 64, ".senint8"})), Status::ILLEGAL_INSTRUCTION);
   EXPECT_EQ(bench_.Run(Text({4, 128, 64, ".senint4"})), Status::ILLEGAL_INSTRUCTION);
   EXPECT_EQ(bench_.Run(Text({4, 128, 64, ".sen143_fp8"})), Status::OK);
+  EXPECT_EQ(bench_.Run(Text({4, 64, 64, ".sen143_fp8wt"})), Status::OK);
 }
 
 }  // namespace

@@ -118,5 +118,74 @@ TEST(PaddedWalks, OfOtherOperationsAreLeftAsTheyAre) {
   EXPECT_EQ(Rows(bundle), 64);
 }
 
+// 4 x 128 numbers of SEN169 to fp32: two cores, which take a column of sticks each, and make two.
+Bundle Widening(int64_t second) {
+  Bundle bundle;
+  SuperDsc dsc;
+  dsc.op = "dl16tofp32";
+  dsc.dims = {{"mb", 4, 4, 1}, {"out", 128, 64, 2}};
+  dsc.cores = {0, 1};
+  dsc.slice = {{0, 0}, {0, 1}};
+  BundleExecute execute;
+  for (const bool wide : {false, true}) {
+    SdscTensor tensor;
+    tensor.name = wide ? "wide" : "narrow";
+    tensor.format = wide ? DataFormat::kIeeeFp32 : DataFormat::kSen169Fp16;
+    tensor.dim_order = {0, 1};
+    tensor.scale = {1, 1};
+    tensor.stick_dims = {1};
+    tensor.stick_sizes = {wide ? 32 : 64};
+    tensor.symbolic = true;
+    for (const int64_t core : {0, 1}) {
+      tensor.start.push_back(-1 - core - (wide ? 2 : 0));
+      execute.symbols[tensor.start.back()] = {wide ? 1 : 0, core * (wide ? second : 512), {}};
+    }
+    dsc.tensors.push_back(std::move(tensor));
+  }
+  dsc.inputs = {0};
+  dsc.outputs = {1};
+  bundle.files = {"sdsc_0.json"};
+  bundle.dscs.push_back(std::move(dsc));
+  bundle.arguments.resize(2);
+  bundle.body.emplace_back(execute);
+  return bundle;
+}
+
+// Byte at which core 1 begins on a side.
+int64_t SecondStart(const Bundle& bundle, size_t tensor) {
+  const auto& execute = std::get<BundleExecute>(bundle.body.front());
+  return execute.symbols.at(bundle.dscs.front().tensors[tensor].start.at(1)).constant;
+}
+
+TEST(ConversionStarts, OfOneSideThatContradictItsLayoutAreThoseOfTheLayout) {
+  for (const int64_t second : {768, 512, 192}) {
+    Bundle bundle = Widening(second);
+    EXPECT_NE(Refusal(bundle), "");
+    const std::vector<std::string> notes = ResolveConversionStarts(bundle);
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_THAT(notes[0], HasSubstr("wide: cores 0 and 1 begin " + std::to_string(second) +
+                                    " bytes apart, and by its layout their slices are 1024"));
+    EXPECT_EQ(SecondStart(bundle, 1), 1024);
+    EXPECT_EQ(SecondStart(bundle, 0), 512);
+    EXPECT_EQ(Refusal(bundle), "");
+  }
+}
+
+TEST(ConversionStarts, ThatAgreeAreLeftAsTheyAre) {
+  Bundle bundle = Widening(1024);
+  EXPECT_TRUE(ResolveConversionStarts(bundle).empty());
+  EXPECT_EQ(bundle.dscs.front().tensors[1].start, (std::vector<int64_t>{-3, -4}));
+}
+
+TEST(ConversionStarts, OfBothSidesThatContradictAreRefused) {
+  Bundle bundle = Widening(768);
+  Start(bundle, -2).constant = 256;
+  EXPECT_TRUE(ResolveConversionStarts(bundle).empty());
+  EXPECT_NE(Refusal(bundle), "");
+  bundle = Widening(768);
+  bundle.dscs.front().op = "identity";
+  EXPECT_TRUE(ResolveConversionStarts(bundle).empty()) << "what its starts mean is not known";
+}
+
 }  // namespace
 }  // namespace spyre::compiler::bundle_starts_test
