@@ -97,10 +97,16 @@ class BundlePlanner {
                 std::optional<std::vector<ArgumentShape>> shapes)
       : settings_(settings), shapes_(std::move(shapes)) {
     Bind(bundle, shapes_);
+    const std::set<std::string> files(bundle.files.begin(), bundle.files.end());
+    files_ = files.size();
+    if (settings.alone) lx_notes_ = compiler::TakeLxFromArgument(bundle);
     uses_ = compiler::ArgumentUses(bundle);
+    const std::vector<ArgumentShape> images = ShapesOfImages(bundle, uses_);
+    if (shapes_ && !lx_notes_.empty()) shapes_->push_back(images.back());
     if (!shapes_) shapes_ = ShapesFromAddresses(bundle, uses_);
     images_ = !shapes_;
-    if (images_) shapes_ = ShapesOfImages(bundle, uses_);
+    if (images_) shapes_ = images;
+    if (!lx_notes_.empty()) shapes_->back() = images.back();  // whatever its bytes look like
     launched_.bundle = std::move(bundle);
   }
 
@@ -108,6 +114,8 @@ class BundlePlanner {
     BundlePlan plan;
     CheckCores();
     CheckSpans(plan.warnings);
+    for (const std::vector<std::string>* notes : {&launched_.bundle.notes, &lx_notes_})
+      plan.warnings.insert(plan.warnings.end(), notes->begin(), notes->end());
     compiler::CheckLxReads(launched_.bundle);
     CheckCount();
     AddTensors();
@@ -115,12 +123,9 @@ class BundlePlanner {
     AssignFiles();
     ReadDimensions();
     CheckReach(plan.warnings);
-    std::vector<std::string> files = launched_.bundle.files;
-    std::sort(files.begin(), files.end());
-    files.erase(std::unique(files.begin(), files.end()), files.end());
-    plan.description = fmt::format(
-        "bundle {} ({} SDSC file{}){}", name(), files.size(), files.size() == 1 ? "" : "s",
-        images_ ? ", shapes not known: each argument is an image of its sticks" : "");
+    plan.description =
+        fmt::format("bundle {} ({} SDSC file{}){}", name(), files_, files_ == 1 ? "" : "s",
+                    images_ ? ", shapes not known: each argument is an image of its sticks" : "");
     plan.options.lx_bytes = settings_.lx_bytes;
     plan.options.image_bytes = settings_.image_bytes;
     plan.options.timing_only = settings_.timing_only;
@@ -307,7 +312,9 @@ class BundlePlanner {
   const BundleSettings& settings_;
   std::optional<std::vector<ArgumentShape>> shapes_;
   std::vector<ArgumentUse> uses_;
-  bool images_ = false;  // nothing says what the arguments look like on the host
+  size_t files_ = 0;                   // of SDSC, each once
+  std::vector<std::string> lx_notes_;  // not empty: the last argument is what LX holds at first
+  bool images_ = false;                // nothing says what the arguments look like on the host
   LaunchedBundle launched_;
 };
 
@@ -345,6 +352,7 @@ std::unique_ptr<Workload> ResolveBundle(const RunConfig& config) {
   settings.default_layouts = !workload.shapes.empty();
   settings.files = workload.args;
   settings.dims = workload.dims;
+  settings.alone = true;
   BundlePlan plan = PlanBundle(settings, std::move(bundle), std::move(shapes));
   plan.source = std::move(source);
   return std::make_unique<BundleWorkload>(std::move(plan));

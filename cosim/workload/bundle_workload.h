@@ -22,7 +22,8 @@ namespace spyre::cosim {
 
 // What a bundle is resolved with beside its shapes.
 struct BundleSettings {
-  bool default_layouts = false;    // the shapes have them, and may have to be sparse instead
+  bool alone = false;            // nothing ran before it: what it expects in LX is an argument more
+  bool default_layouts = false;  // the shapes have them, and may have to be sparse instead
   std::vector<std::string> files;  // one for each input; empty: none
   NumberTable dims;                // values of its kDimension arguments, in elements
   int cores = kMaxCores;           // of the card

@@ -2,6 +2,9 @@
 // Whether a bundle brings what it reads from LX. Pure function, any thread.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::compiler {
@@ -10,5 +13,11 @@ namespace spyre::compiler {
 // LX in which no operation before, in the order of first executions, writes anything: what an
 // earlier bundle left there is not there when this one runs alone.
 void CheckLxReads(const Bundle& bundle);
+
+// For a bundle that is to run alone: an argument 'lx', the last one, has what the bundle reads in
+// LX and does not write before: for each tensor, core by core, the sticks from its first byte to
+// its last. A copy of it to LX goes before the first step. Returns a line for each tensor; none:
+// nothing had to be added. After BindSegments.
+std::vector<std::string> TakeLxFromArgument(Bundle& bundle);
 
 }  // namespace spyre::compiler

@@ -62,7 +62,7 @@ TEST(LxReads, WhatAnEarlierBundleLeftIsNotThere) {
   EXPECT_THAT(Refusal(Copies(-1)),
               AllOf(HasSubstr("copies: sdsc_0.json, operation 'identity': scratch is bytes 1024 to "
                               "1535 of the LX of core 0, where no operation of the bundle writes"),
-                    HasSubstr("cannot run alone")));
+                    HasSubstr("it needs what an earlier bundle left there")));
   EXPECT_THAT(Refusal(Copies(1024 + 512)), HasSubstr("sdsc_1.json"));
 }
 
@@ -72,6 +72,34 @@ TEST(LxReads, WhatTheBundleWritesLaterIsNotThereYet) {
   EXPECT_THAT(Refusal(bundle), HasSubstr("where no operation of the bundle writes before"));
   bundle.dscs[0].outputs = {0};  // as a reduction that lists its output among its inputs
   EXPECT_EQ(Refusal(bundle), "");
+}
+
+TEST(LxReads, OfABundleThatRunsAloneComeFromAnArgumentMore) {
+  Bundle bundle = Copies(-1);
+  bundle.arguments.emplace_back();
+  const std::vector<std::string> lines = TakeLxFromArgument(bundle);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], AllOf(HasSubstr("scratch is bytes 1024 to 1535 of the LX of core 0"),
+                              HasSubstr("the argument 'lx' holds what an earlier bundle left")));
+  ASSERT_EQ(bundle.arguments.size(), 2u);
+  EXPECT_EQ(bundle.arguments.back().name, "lx");
+  CheckLxReads(bundle);
+  EXPECT_TRUE(TakeLxFromArgument(bundle).empty()) << "now the bundle writes it";
+  // Four sticks of each core, those of core 1 behind those of core 0.
+  const auto& copy = std::get<BundleExecute>(bundle.body.front());
+  const SuperDsc& dsc = bundle.dscs.at(static_cast<size_t>(copy.dsc));
+  ASSERT_EQ(dsc.tensors.size(), 2u);
+  EXPECT_EQ(copy.symbols.at(dsc.tensors[0].start.at(1)).argument, 1);
+  EXPECT_EQ(copy.symbols.at(dsc.tensors[0].start.at(1)).constant, 512);
+  EXPECT_EQ(dsc.tensors[1].start, (std::vector<int64_t>{1024, 1024}));
+  EXPECT_EQ(FootprintBytes(dsc, dsc.tensors[1]), 512);
+}
+
+TEST(LxReads, ThatTheBundleHasWrittenNeedNoArgument) {
+  Bundle bundle = Copies(1024);
+  EXPECT_TRUE(TakeLxFromArgument(bundle).empty());
+  EXPECT_EQ(bundle.dscs.size(), 2u);
+  EXPECT_TRUE(bundle.arguments.empty());
 }
 
 }  // namespace
