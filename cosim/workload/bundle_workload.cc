@@ -99,14 +99,23 @@ class BundlePlanner {
     Bind(bundle, shapes_);
     const std::set<std::string> files(bundle.files.begin(), bundle.files.end());
     files_ = files.size();
-    if (settings.alone) lx_notes_ = compiler::TakeLxFromArgument(bundle);
+    const size_t own = bundle.arguments.size();
+    if (settings.alone) {
+      lx_notes_ = compiler::TakeLxFromArgument(bundle);
+      for (std::string& line : compiler::GiveLxToArgument(bundle))
+        lx_notes_.push_back(std::move(line));
+    }
+    const size_t added = bundle.arguments.size() - own;
     uses_ = compiler::ArgumentUses(bundle);
     const std::vector<ArgumentShape> images = ShapesOfImages(bundle, uses_);
-    if (shapes_ && !lx_notes_.empty()) shapes_->push_back(images.back());
+    if (shapes_)
+      shapes_->insert(shapes_->end(), images.end() - static_cast<ptrdiff_t>(added), images.end());
     if (!shapes_) shapes_ = ShapesFromAddresses(bundle, uses_);
     images_ = !shapes_;
     if (images_) shapes_ = images;
-    if (!lx_notes_.empty()) shapes_->back() = images.back();  // whatever its bytes look like
+    // What they look like is known, whatever is found for the others.
+    std::copy(images.end() - static_cast<ptrdiff_t>(added), images.end(),
+              shapes_->end() - static_cast<ptrdiff_t>(added));
     launched_.bundle = std::move(bundle);
   }
 
@@ -313,7 +322,7 @@ class BundlePlanner {
   std::optional<std::vector<ArgumentShape>> shapes_;
   std::vector<ArgumentUse> uses_;
   size_t files_ = 0;                   // of SDSC, each once
-  std::vector<std::string> lx_notes_;  // not empty: the last argument is what LX holds at first
+  std::vector<std::string> lx_notes_;  // of arguments that hold what LX does, first or last
   bool images_ = false;                // nothing says what the arguments look like on the host
   LaunchedBundle launched_;
 };

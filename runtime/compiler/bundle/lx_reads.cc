@@ -69,8 +69,9 @@ std::vector<LxRead> FindLxReads(const Bundle& bundle) {
   return reads;
 }
 
-// A copy of each core's part from rows of sticks in device memory, which follow each other.
-SuperDsc CopyToLx(const SuperDsc& dsc, const SdscTensor& tensor) {
+// A copy of each core's part of a tensor in LX, from rows of sticks in device memory, which follow
+// each other, or to them.
+SuperDsc CopyOf(const SuperDsc& dsc, const SdscTensor& tensor, bool to_lx) {
   enum Dim : int { kRows, kLanes };
   const auto cores = static_cast<int>(dsc.cores.size());
   const int64_t sticks = FootprintBytes(dsc, tensor) / static_cast<int64_t>(kStickBytes);
@@ -99,9 +100,96 @@ SuperDsc CopyToLx(const SuperDsc& dsc, const SdscTensor& tensor) {
   there.in_lx = true;
   there.start = tensor.start;
   copy.tensors = {std::move(image), std::move(there)};
-  copy.inputs = {0};
-  copy.outputs = {1};
+  copy.inputs = {to_lx ? 0 : 1};
+  copy.outputs = {to_lx ? 1 : 0};
   return copy;
+}
+
+// Steps that are to be added to a bundle: copies between LX and an argument that is added too.
+class LxCopies {
+ public:
+  LxCopies(Bundle& bundle, bool to_lx) : bundle_(bundle), to_lx_(to_lx) {}
+
+  void Add(const SuperDsc& dsc, const SdscTensor& tensor, std::string file) {
+    SuperDsc copy = CopyOf(dsc, tensor, to_lx_);
+    BundleExecute step;
+    step.dsc = static_cast<int>(copies_.size()) + (to_lx_ ? 0 : Count());
+    for (size_t core = 0; core < dsc.cores.size(); ++core) {
+      const int64_t symbol = -1 - static_cast<int64_t>(core);
+      copy.tensors.front().start.push_back(symbol);
+      step.symbols[symbol] = {static_cast<int>(bundle_.arguments.size()), bytes_, {}};
+      bytes_ += FootprintBytes(dsc, tensor);
+    }
+    copies_.push_back(std::move(copy));
+    files_.push_back(std::move(file));
+    steps_.emplace_back(std::move(step));
+  }
+
+  // Before all other steps, or behind them.
+  void Finish(const char* argument) {
+    BundleArgument image;
+    image.name = argument;
+    bundle_.arguments.push_back(std::move(image));
+    if (to_lx_) {
+      const int before = static_cast<int>(copies_.size());
+      ForEachExecute(bundle_, [&](BundleExecute& execute) { execute.dsc += before; });
+    }
+    Move(copies_, bundle_.dscs);
+    Move(files_, bundle_.files);
+    Move(steps_, bundle_.body);
+  }
+
+ private:
+  int Count() const { return static_cast<int>(bundle_.dscs.size()); }
+  template <typename T>
+  void Move(std::vector<T>& from, std::vector<T>& to) const {
+    to.insert(to_lx_ ? to.begin() : to.end(), std::make_move_iterator(from.begin()),
+              std::make_move_iterator(from.end()));
+  }
+
+  Bundle& bundle_;
+  const bool to_lx_;
+  int64_t bytes_ = 0;
+  std::vector<SuperDsc> copies_;
+  std::vector<std::string> files_;
+  std::vector<BundleNode> steps_;
+};
+
+struct LxResult {
+  size_t dsc = 0;
+  const SdscTensor* tensor = nullptr;
+};
+
+// Whether one is where the other is, on any core.
+bool Meet(const SuperDsc& a_dsc, const SdscTensor& a, const SuperDsc& b_dsc, const SdscTensor& b) {
+  for (size_t i = 0; a.in_lx && b.in_lx && i < a_dsc.cores.size(); ++i) {
+    for (size_t j = 0; j < b_dsc.cores.size(); ++j) {
+      if (a_dsc.cores[i] != b_dsc.cores[j]) continue;
+      const LxBytes first = BytesOf(a_dsc, a, i);
+      const LxBytes second = BytesOf(b_dsc, b, j);
+      if (first.begin < second.end && second.begin < first.end) return true;
+    }
+  }
+  return false;
+}
+
+// What is written to LX, and neither read nor overwritten later.
+std::vector<LxResult> FindLxResults(const Bundle& bundle) {
+  std::vector<LxResult> results;
+  for (size_t i = 0; i < bundle.dscs.size(); ++i) {
+    const SuperDsc& dsc = bundle.dscs[i];
+    for (const SdscTensor& tensor : dsc.tensors) {
+      const auto met = [&](const LxResult& result) {
+        return Meet(bundle.dscs[result.dsc], *result.tensor, dsc, tensor);
+      };
+      results.erase(std::remove_if(results.begin(), results.end(), met), results.end());
+    }
+    for (const int output : dsc.outputs) {
+      const SdscTensor& tensor = dsc.tensors[static_cast<size_t>(output)];
+      if (tensor.in_lx) results.push_back({i, &tensor});
+    }
+  }
+  return results;
 }
 
 }  // namespace
@@ -117,42 +205,38 @@ std::vector<std::string> TakeLxFromArgument(Bundle& bundle) {
   const std::vector<LxRead> reads = FindLxReads(bundle);
   std::vector<std::string> lines;
   if (reads.empty()) return lines;
-  const auto argument = static_cast<int>(bundle.arguments.size());
-  std::vector<SuperDsc> copies;
-  std::vector<std::string> files;
-  std::vector<BundleNode> steps;
-  int64_t bytes = 0;
+  LxCopies copies(bundle, true);
   for (const LxRead& read : reads) {
     const SuperDsc& dsc = bundle.dscs[read.dsc];
-    SuperDsc copy = CopyToLx(dsc, *read.tensor);
-    BundleExecute step;
-    step.dsc = static_cast<int>(copies.size());
-    for (size_t core = 0; core < dsc.cores.size(); ++core) {
-      const int64_t symbol = -1 - static_cast<int64_t>(core);
-      copy.tensors.front().start.push_back(symbol);
-      step.symbols[symbol] = {argument, bytes, {}};
-      bytes += FootprintBytes(dsc, *read.tensor);
-    }
     lines.push_back(fmt::format(
         "{}; the argument 'lx' holds what an earlier bundle left there, on {} core{}, and a step "
         "before all others brings it in",
         read.Text(bundle), dsc.cores.size(), dsc.cores.size() == 1 ? "" : "s"));
-    files.push_back(fmt::format("LX before {}", bundle.files[read.dsc]));
-    copies.push_back(std::move(copy));
-    steps.emplace_back(std::move(step));
+    copies.Add(dsc, *read.tensor, fmt::format("LX before {}", bundle.files[read.dsc]));
   }
-  BundleArgument image;
-  image.name = "lx";
-  bundle.arguments.push_back(std::move(image));
-  ForEachExecute(bundle,
-                 [&](BundleExecute& execute) { execute.dsc += static_cast<int>(copies.size()); });
-  const auto first = [](auto& to, auto& from) {
-    to.insert(to.begin(), std::make_move_iterator(from.begin()),
-              std::make_move_iterator(from.end()));
-  };
-  first(bundle.dscs, copies);
-  first(bundle.files, files);
-  first(bundle.body, steps);
+  copies.Finish("lx");
+  return lines;
+}
+
+std::vector<std::string> GiveLxToArgument(Bundle& bundle) {
+  std::vector<std::string> lines;
+  const std::vector<ArgumentUse> uses = ArgumentUses(bundle);
+  for (size_t i = 0; i < uses.size(); ++i) {
+    if (bundle.arguments[i].kind == BundleArgument::Kind::kTensor && uses[i].written) return lines;
+  }
+  const std::vector<LxResult> results = FindLxResults(bundle);
+  if (results.empty()) return lines;
+  LxCopies copies(bundle, false);
+  for (const LxResult& result : results) {
+    const SuperDsc& dsc = bundle.dscs[result.dsc];
+    lines.push_back(fmt::format(
+        "{}, operation '{}': {} stays in LX for a later bundle, on {} core{}, and nothing else of "
+        "the bundle comes out; a step behind all others brings it to the argument 'lx_results'",
+        bundle.files[result.dsc], dsc.op, result.tensor->name, dsc.cores.size(),
+        dsc.cores.size() == 1 ? "" : "s"));
+    copies.Add(dsc, *result.tensor, fmt::format("LX behind {}", bundle.files[result.dsc]));
+  }
+  copies.Finish("lx_results");
   return lines;
 }
 

@@ -20,4 +20,8 @@ void CheckLxReads(const Bundle& bundle);
 // nothing had to be added. After BindSegments.
 std::vector<std::string> TakeLxFromArgument(Bundle& bundle);
 
+// Likewise, of a bundle that writes no argument: an argument 'lx_results' gets what it writes to LX
+// and neither reads nor overwrites, which is there for a later bundle.
+std::vector<std::string> GiveLxToArgument(Bundle& bundle);
+
 }  // namespace spyre::compiler

@@ -95,6 +95,27 @@ TEST(LxReads, OfABundleThatRunsAloneComeFromAnArgumentMore) {
   EXPECT_EQ(FootprintBytes(dsc, dsc.tensors[1]), 512);
 }
 
+TEST(LxResults, OfABundleThatWritesNoArgumentGoToOneMore) {
+  Bundle bundle = Copies(1024);
+  bundle.dscs.pop_back();
+  bundle.files.pop_back();
+  const std::vector<std::string> lines = GiveLxToArgument(bundle);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(lines[0], HasSubstr("sdsc_0.json, operation 'identity': scratch stays in LX"));
+  ASSERT_EQ(bundle.arguments.size(), 1u);
+  EXPECT_EQ(bundle.arguments.back().name, "lx_results");
+  const auto& copy = std::get<BundleExecute>(bundle.body.back());
+  EXPECT_EQ(copy.dsc, 1);
+  const SuperDsc& dsc = bundle.dscs.at(1);
+  EXPECT_EQ(dsc.tensors.at(static_cast<size_t>(dsc.inputs.at(0))).start,
+            (std::vector<int64_t>{1024, 1024}));
+}
+
+TEST(LxResults, ThatTheBundleReadsAgainAreNone) {
+  Bundle bundle = Copies(1024);
+  EXPECT_TRUE(GiveLxToArgument(bundle).empty());
+}
+
 TEST(LxReads, ThatTheBundleHasWrittenNeedNoArgument) {
   Bundle bundle = Copies(1024);
   EXPECT_TRUE(TakeLxFromArgument(bundle).empty());
