@@ -3,6 +3,8 @@
 
 #include <contract/registers.h>
 
+#include <iterator>
+
 #include "driver/function_registers.h"
 #include "driver/pci.h"
 #include "model/contract/memory_map.h"
@@ -40,21 +42,27 @@ constexpr uint64_t PerformanceReading::*kCounters[] = {
     &PerformanceReading::memory_bytes,
     &PerformanceReading::memory_peak_bytes,
 };
+static_assert(std::size(kCounters) == (regs::PERF_MEMORY_PEAK_LO - regs::PERF_TIME_LO) / 8 + 1,
+              "name the last register here");
 
 PerformanceReading Latched(Transport& card, FunctionId function, uint32_t latch, uint32_t value,
                            uint32_t offset) {
   RequireCard(card, function);
   card.Write32(function, 0, latch, value);
-  PerformanceReading reading;
-  for (uint64_t PerformanceReading::*const counter : kCounters) {
-    const uint64_t low = card.Read32(function, 0, offset);
-    reading.*counter = static_cast<uint64_t>(card.Read32(function, 0, offset + 4)) << 32 | low;
-    offset += 8;
-  }
-  return reading;
+  return ReadingOf([&](size_t counter) {
+    const uint32_t at = offset + static_cast<uint32_t>(counter) * 8;
+    const uint64_t low = card.Read32(function, 0, at);
+    return static_cast<uint64_t>(card.Read32(function, 0, at + 4)) << 32 | low;
+  });
 }
 
 }  // namespace
+
+PerformanceReading ReadingOf(const std::function<uint64_t(size_t)>& value) {
+  PerformanceReading reading;
+  for (size_t i = 0; i < std::size(kCounters); ++i) reading.*kCounters[i] = value(i);
+  return reading;
+}
 
 PerformanceReading ReadCounters(Transport& card, FunctionId function) {
   return Latched(card, function, regs::PERF_LATCH, 1, regs::PERF_TIME_LO);

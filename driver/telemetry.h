@@ -8,7 +8,9 @@
 // Error(kDeviceFault) if the card does not answer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "driver/transport.h"
@@ -52,6 +54,9 @@ struct ErrorReading {
   std::vector<Channel> channels;
   uint32_t lx_parity = 0, ring_retries = 0, ring_dead = 0, pcie_retrains = 0;
 };
+
+// value: of a counter, by its place among the registers.
+PerformanceReading ReadingOf(const std::function<uint64_t(size_t)>& value);
 
 // Of a function, by itself: what it may know.
 PerformanceReading ReadCounters(Transport& card, FunctionId function);

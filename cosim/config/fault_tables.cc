@@ -77,7 +77,7 @@ class FaultReader {
     Number(table_, "times", 1, kMaxCount, &fault_.times, !info_->is_moment());
     fault_.lasts_ps = info_->lasts_us * 1'000'000;
     Microseconds(table_, "lasts_us", &fault_.lasts_ps, info_->lasts != nullptr);
-    Number(table_, "percent", 1, 100, &fault_.percent, Slows());
+    Number(table_, "percent", 1, 100, &fault_.percent, info_->slows());
     CheckBlock();
     if (fault_.kind == model::FaultKind::kMemoryPoison && card_.memory.ecc == model::Ecc::kNone)
       throw Wrong("kind", "marks a word in its check bits, and card.memory.ecc = \"none\" has none",
@@ -86,15 +86,6 @@ class FaultReader {
   }
 
  private:
-  bool Slows() const {
-    return info_->kind == model::FaultKind::kThermalThrottle ||
-           info_->kind == model::FaultKind::kPowerBrake;
-  }
-  bool HasSeed() const {
-    return !info_->is_moment() || info_->kind == model::FaultKind::kFirmwareCorrupt ||
-           info_->kind == model::FaultKind::kRtlBitFlip;
-  }
-
   Error Wrong(const std::string& key, const std::string& what, const std::string& remedy) const {
     const std::string kind = info_ == nullptr ? "" : fmt::format(" ({})", info_->name);
     return BadInput("{}: fault{}: {} {}; {}", place_, kind, key, what, remedy)
@@ -210,7 +201,7 @@ class FaultReader {
     Number(when, "when.count", 1, kMaxCount, &fault_.when.count, events);
     if (Has(when, "when.probability", events))
       fault_.when.probability = Fraction(when, "when.probability", 1);
-    Number(when, "when.seed", 0, INT64_MAX, &fault_.when.seed, HasSeed());
+    Number(when, "when.seed", 0, INT64_MAX, &fault_.when.seed, info_->has_seed());
     const bool memory = info_->site == model::FaultSite::kMemory;
     Number(when, "when.address", memory ? card_.usable_bytes() - 1 : INT64_MAX,
            &fault_.where.address, info_->by_address);

@@ -24,17 +24,15 @@ std::vector<std::string> KeysOf(const FaultKindInfo& info) {
   std::vector<std::string> keys;
   for (const std::string& key : info.where) keys.push_back("where." + key);
   keys.emplace_back("when.time_us");
-  const bool slows =
-      info.kind == model::FaultKind::kThermalThrottle || info.kind == model::FaultKind::kPowerBrake;
   if (!info.is_moment()) {
-    for (const char* key : {"when.count", "when.probability", "when.seed", "times"})
-      keys.emplace_back(key);
+    keys.emplace_back("when.count");
+    keys.emplace_back("when.probability");
   }
+  if (info.has_seed()) keys.emplace_back("when.seed");
+  if (!info.is_moment()) keys.emplace_back("times");
   if (info.by_address) keys.emplace_back("when.address");
-  if (info.kind == model::FaultKind::kFirmwareCorrupt || info.kind == model::FaultKind::kRtlBitFlip)
-    keys.emplace_back("when.seed");
   if (info.lasts != nullptr) keys.emplace_back("lasts_us");
-  if (slows) keys.emplace_back("percent");
+  if (info.slows()) keys.emplace_back("percent");
   return keys;
 }
 

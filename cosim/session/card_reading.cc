@@ -7,28 +7,7 @@ namespace spyre::cosim {
 namespace {
 
 driver::PerformanceReading Counters(const model::CounterValues& values) {
-  using Counter = model::PerformanceCounter;
-  driver::PerformanceReading reading;
-  reading.time_ps = values[Counter::kTime];
-  reading.device_read_bytes = values[Counter::kDeviceRead];
-  reading.device_written_bytes = values[Counter::kDeviceWritten];
-  reading.pcie_received_bytes = values[Counter::kPcieReceived];
-  reading.pcie_sent_bytes = values[Counter::kPcieSent];
-  reading.peer_read_bytes = values[Counter::kPeerRead];
-  reading.peer_written_bytes = values[Counter::kPeerWritten];
-  reading.device_reads = values[Counter::kDeviceReads];
-  reading.device_writes = values[Counter::kDeviceWrites];
-  reading.pcie_reads = values[Counter::kPcieReads];
-  reading.pcie_writes = values[Counter::kPcieWrites];
-  reading.peer_reads = values[Counter::kPeerReads];
-  reading.peer_writes = values[Counter::kPeerWrites];
-  reading.operations = values[Counter::kOperations];
-  reading.busy_ps = values[Counter::kBusy];
-  reading.pt_active_cycles = values[Counter::kPtActive];
-  reading.macs = values[Counter::kMacs];
-  reading.memory_bytes = values[Counter::kMemory];
-  reading.memory_peak_bytes = values[Counter::kMemoryPeak];
-  return reading;
+  return driver::ReadingOf([&](size_t counter) { return values.at(counter); });
 }
 
 driver::SensorReading Sensors(const model::SensorReadings& values) {

@@ -41,10 +41,12 @@ enum class PerformanceCounter : uint8_t {
   kMacs,
   kMemory,
   kMemoryPeak,
+  kEnd,  // no counter
 };
-inline constexpr size_t kPerformanceCounters = 19;
+inline constexpr auto kPerformanceCounters = static_cast<size_t>(PerformanceCounter::kEnd);
 static_assert((regs::PERF_MEMORY_PEAK_LO - regs::PERF_TIME_LO) / 8 + 1 == kPerformanceCounters &&
-              (regs::CARD_MEMORY_PEAK_LO - regs::CARD_TIME_LO) / 8 + 1 == kPerformanceCounters);
+                  (regs::CARD_MEMORY_PEAK_LO - regs::CARD_TIME_LO) / 8 + 1 == kPerformanceCounters,
+              "name the last registers here");
 
 // All at one moment. Units as in registers.toml.
 class CounterValues {

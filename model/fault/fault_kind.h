@@ -52,6 +52,14 @@ struct FaultKindInfo {
   uint64_t lasts_us;               // its default
 
   bool is_moment() const { return site == FaultSite::kTime; }
+  // It knows `percent`: how fast the cores still are.
+  bool slows() const {
+    return kind == FaultKind::kThermalThrottle || kind == FaultKind::kPowerBrake;
+  }
+  // It knows when.seed: what it hits is drawn.
+  bool has_seed() const {
+    return !is_moment() || kind == FaultKind::kFirmwareCorrupt || kind == FaultKind::kRtlBitFlip;
+  }
 };
 
 // In the order of FaultKind.

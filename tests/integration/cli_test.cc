@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 
 #include "cosim/tensors/npy.h"
@@ -351,12 +352,17 @@ TEST_F(CommandLineTest, TheManualPageHasEveryCommand) {
 }
 
 TEST_F(CommandLineTest, HelpIsOnEverySubcommand) {
-  for (const char* command :
-       {"", "run", "calibrate", "memory", "check", "regs", "disasm", "asm", "trace", "opt", "graph",
-        "compile", "replay", "rvtest", "completion", "man", "trace summary", "trace report"}) {
-    const Outcome outcome = Call(std::string(command) + " --help");
+  std::vector<std::string> commands = {"", "trace summary", "trace report"};
+  std::istringstream listed(Call("--help").text);
+  for (std::string line; std::getline(listed, line) && line != "Common options:";) {
+    std::smatch name;
+    if (std::regex_match(line, name, std::regex("  ([a-z-]+)  +.*"))) commands.push_back(name[1]);
+  }
+  EXPECT_GT(commands.size(), 20u);
+  for (const std::string& command : commands) {
+    const Outcome outcome = Call(command + " --help");
     EXPECT_EQ(outcome.status, 0) << command;
-    EXPECT_THAT(outcome.text, HasSubstr("Usage: spyre-cosim")) << command;
+    EXPECT_THAT(outcome.text, HasSubstr("Usage: spyre-")) << command;
   }
   EXPECT_THAT(Call("run --help").text, HasSubstr("Exit status: 0 done and verified; 1"));
 }
