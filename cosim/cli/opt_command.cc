@@ -101,7 +101,7 @@ void AddOptCommand(command_line::Command& root) {
   command.Footer(PassList() +
                  "Exit status: 0 done, also if lines were refused; 2 bad input, or a graph that a "
                  "pass refused.\n"
-                 "The keys of each pass are in docs/compiler.md.");
+                 "The keys of each pass are in docs/compiler-passes.md.");
   std::vector<std::string> names;
   for (const compiler::Pass& pass : compiler::Passes()) names.emplace_back(pass.name);
   for (const auto& [name, summary] : compiler::GraphPasses()) names.push_back(name);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // `spyre-cosim opt`: one compiler pass over JSON lines, or passes of the front end over a graph.
-// docs/compiler.md has the passes. Single thread. Errors: Error(kBadInput) for the pass's name and
-// the file, and for a graph that a pass refuses; a wrong line is answered with an error object in
-// its place.
+// docs/compiler-passes.md has the passes. Single thread. Errors: Error(kBadInput) for the pass's
+// name and the file, and for a graph that a pass refuses; a wrong line is answered with an error
+// object in its place.
 #pragma once
 
 #include <istream>

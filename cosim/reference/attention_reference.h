@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reference of fused attention: of each row of q, softmax(q k^T / sqrt(depth)) v over the keys
 // that it sees, in tiles of keys with a running largest score and sum. The order of additions and
-// roundings is that of docs/compiler.md "Attention". As reference.h otherwise.
+// roundings is that of docs/code-generation.md "Attention". As reference.h otherwise.
 #pragma once
 
 #include <cstdint>

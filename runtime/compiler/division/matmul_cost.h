@@ -3,7 +3,7 @@
 // calibrated model, and the split that takes least. Pure functions, any thread.
 //
 // Times in nanoseconds, sizes in elements. Source of the form and of every default: public cost
-// model of the front end, fitted to measured kernels (docs/facts.md); docs/compiler.md has the
+// model of the front end, fitted to measured kernels (docs/facts.md); docs/work-division.md has the
 // formula.
 #pragma once
 

@@ -5,7 +5,7 @@
 //
 // Caller: the pass `hints`. Pure, any thread. Source: config.co_optimizing_lx_planning of the
 // coarse-tiling RFC, which names an allocator and says no more; the rest is of this project
-// (docs/compiler.md "Tiling and LX together").
+// (docs/tiles-and-lx.md "Tiling and LX together").
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // two times, so that a list comes out as it did there. Each default may still be set by itself.
 //
 // Callers: the workload (workload.compiler), the form of a graph (options.compiler). Any thread.
-// Source: the coarse-tiling RFC, captured bundles, docs/compiler.md "Whose defaults".
+// Source: the coarse-tiling RFC, captured bundles, docs/compiler.md "Defaults".
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ enum class CompilerPreset : uint8_t {
 };
 
 // What co-optimization (co_optimize.h) minimizes: bytes that operations move from and to device
-// memory, and what the rest is worth in such bytes. Off with every preset. docs/compiler.md "Tiling
-// and LX together" says where the figures are from.
+// memory, and what the rest is worth in such bytes. Off with every preset. docs/tiles-and-lx.md
+// "Tiling and LX together" says where the figures are from.
 struct CoOptimizeCost {
   static constexpr int64_t kBytesPerStep = 32768;
   static constexpr int64_t kBytesPerOperation = 2048;

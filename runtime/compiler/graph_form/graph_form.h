@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The graph of the front end as JSON, in every state from a plain list of operations to OpSpecs:
 // what `opt` reads and writes and `compile --emit PASS --json` writes. Writing what was read gives
-// the same text. The keys are in docs/compiler.md.
+// the same text. The keys are in docs/compiler-decisions.md.
 //
 // Pure functions, any thread. Reading throws BadInput with the path of the key, what was there and
 // what would be right; what the verifier finds is a CompileError (verify.h).

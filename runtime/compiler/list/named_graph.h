@@ -103,7 +103,7 @@ void RequireNoExtern(const NamedGraph& graph);  // throws it for the first
 
 // ---------------------------------------------------------------- reading
 
-// The form is described in docs/compiler.md:
+// The form is described in docs/operation-lists.md:
 //   {"dims": {"A": 1024}, "tensors": [{"name", "dims", "stick"?, "file"?}],
 //    "ops": [{"op", "inputs", "output", "dim"?, "dims"?, ...}],
 //    "hints": [{"ops"?, "slices": {"A": 2}}], "outputs": [...]}

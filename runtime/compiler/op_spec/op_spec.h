@@ -48,8 +48,9 @@ struct OpConstant {
 };
 
 // A matmul with this constant masks what the sticks of its first operand hold behind the last
-// element that is summed over, as the public hardware is said to do (docs/compiler.md); it may be
-// the NaN of a function that was applied to whole sticks. The public compiler does not have it.
+// element that is summed over, as the public hardware is said to do (docs/compiler-passes.md); it
+// may be the NaN of a function that was applied to whole sticks. The public compiler does not have
+// it.
 inline constexpr const char* kMaskContraction = "maskContraction";
 
 struct OpSpec {

@@ -3,7 +3,7 @@
 // Each pass has a file of its own, pass_<name>.cc, that reads the object, calls the library and
 // writes the result; the table here is all that knows them together.
 //
-// Pure functions, any thread. The keys in and out of each pass are in docs/compiler.md.
+// Pure functions, any thread. The keys in and out of each pass are in docs/compiler-passes.md.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A SuperDSC for one operation: names of dimensions, cores and their slices, layouts, scales, gaps,
 // padding, masks and constants. What is left to bundle emission are the bases of the tensors.
-// Pure function, any thread. Source: public bundle emitter (docs/facts.md, docs/compiler.md).
+// Pure function, any thread. Source: public bundle emitter (docs/facts.md, docs/kernel-forms.md).
 #pragma once
 
 #include <cstdint>

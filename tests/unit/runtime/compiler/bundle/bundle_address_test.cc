@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every core finds every element where the front end's coordinates put it: random tensors, orders,
-// views, splits and formats against the way in which SDSC files are executed (docs/compiler.md).
+// views, splits and formats against the way in which SDSC files are executed
+// (docs/kernel-forms.md).
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 

@@ -93,7 +93,7 @@ TEST(OpSpecEra, FieldsThatNoVersionWroteTogetherAreNamedWithTheirPlaces) {
 }
 
 // The public front end had per_tile_fixed still when tiled_symbols was a list for each loop, and
-// also beside device_tile_advance_expr: docs/compiler.md.
+// also beside device_tile_advance_expr: docs/kernel-forms.md.
 TEST(OpSpecEra, WhatTheFrontEndWroteBetweenTheErasMeansTheSame) {
   const auto steps = [](const KernelSource& kernel) {
     const OpSpec& op = FirstOp(kernel);
