@@ -69,7 +69,7 @@ class FairShare : public Tenants,
   }
 };
 
-// The bound of docs/architecture.md: the requests that are under way, 4 channels x 16 of 4 KiB
+// The bound of docs/card.md: the requests that are under way, 4 channels x 16 of 4 KiB
 // each, pass first, and then one of each other function.
 TEST_P(FairShare, ASmallCopyDoesNotWaitForTheQueueOfAnotherFunction) {
   OpenTenants(2);
