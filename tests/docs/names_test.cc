@@ -89,6 +89,40 @@ TEST(Docs, EveryLinkLeadsToAFileAndAHeading) {
   }
 }
 
+TEST(Docs, TheContentsNameEveryPage) {
+  const std::string contents = ReadFile(kSources / "docs/README.md");
+  for (const std::string& page : Pages()) {
+    const std::string name = fs::path(page).filename().string();
+    if (name == "README.md") continue;
+    EXPECT_NE(contents.find("(" + name), std::string::npos) << page << " is not in docs/README.md";
+  }
+}
+
+// Words that a reader reads: blocks of code, what the program prints among them, and markers are
+// not counted.
+int WordsOf(const std::string& page) {
+  static const std::regex kMarker("<!--.*?-->");
+  int count = 0;
+  for (const Line& line : LinesOf(page)) {
+    if (line.code) continue;
+    std::istringstream words(std::regex_replace(line.text, kMarker, ""));
+    for (std::string word; words >> word;) ++count;
+  }
+  return count;
+}
+
+TEST(Docs, APageThatIsReadFromTopToBottomHasAtMost2500Words) {
+  // Tables to look something up in, most of them written by tests.
+  const std::set<std::string> references = {"docs/accuracy.md",       "docs/architecture.md",
+                                            "docs/configuration.md",  "docs/documents.md",
+                                            "docs/open-questions.md", "docs/operations.md",
+                                            "docs/registers.md",      "docs/program-format.md"};
+  for (const std::string& page : Pages()) {
+    if (references.count(page) != 0) continue;
+    EXPECT_LE(WordsOf(page), 2500) << page << ": split it by what a reader wants to do";
+  }
+}
+
 // A path in the sources, also without its ending for a header and its source, with * and <...> for
 // any text, or with a line or a member behind it.
 bool IsInTheSources(const std::string& path) {
