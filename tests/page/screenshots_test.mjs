@@ -17,7 +17,7 @@ before(async () => {
   await launch();
   // Pages have the path of the trace in their title: it is that of the tutorial.
   runExample("out/default");
-  runExample("out/best", "workload.tile={m=4096}", "workload.split={m=8,n=4}");
+  runExample("out/best", "workload.tile={m=2048}", "workload.split={m=4,n=8}");
 });
 after(close);
 
@@ -69,7 +69,7 @@ describe("pictures of the tutorial", () => {
       const kernel = run.kernels.find((k) => k.label.startsWith("#3 "));
       t.setGrouping("core");
       for (const label of ["Counters", "Host", "Core 00", "Core 01"]) t.toggleRow(t.rowList().find((row) => row.label === label));
-      t.show(kernel.start + 20e6, kernel.start + 26e6);
+      t.show(kernel.start + 20e6, kernel.start + 60e6);
     });
     await top(page);
     const waits = await page.evaluate(() => {
@@ -88,7 +88,7 @@ describe("pictures of the tutorial", () => {
   test("compared: what was changed, what came of it, and the kernels in pairs", async () => {
     const page = await open(makePage("compared", first, best), { height: 860 });
     await top(page);
-    assert.match(await page.locator("#configuration-table").innerText(), /workload\.tile\.m\s+1024\s+4096/);
+    assert.match(await page.locator("#configuration-table").innerText(), /workload\.tile\.m\s+1024\s+2048/);
     await save(page, "report-compared");
     assert.deepEqual(page.said, []);
   });
