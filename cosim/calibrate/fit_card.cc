@@ -137,6 +137,7 @@ class CardFitter {
   void DropIndependent() {
     const std::vector<StartingNumber> numbers = Numbers();
     std::vector<uint64_t> values;
+    values.reserve(numbers.size());
     for (const StartingNumber& number : numbers) values.push_back(number.value);
     const auto slopes = Elasticities(numbers, values, ErrorsOf());
     for (size_t j = candidates_.size(); j-- > 0;) {

@@ -16,7 +16,8 @@ constexpr double kFreedom = 0.5;      // in logs: how far a number may go as eas
 constexpr double kStep = 0.03;        // in logs, of a difference
 constexpr double kLeastNoise = 0.01;  // measurements repeat to about that
 constexpr int kMostSteps = 60;
-constexpr double kEnough = 1e-7;  // of the cost, that a step gains
+constexpr double kDamping = 1e-3;  // of the first step
+constexpr double kEnough = 1e-7;   // of the cost, that a step gains
 
 double LogOf(uint64_t value) { return std::log(static_cast<double>(value)); }
 
@@ -63,6 +64,7 @@ class LogFit {
   NumbersFit Run() {
     Descend();
     prior_ = PriorOf(NoiseAt(at_));
+    damping_ = kDamping;
     Descend();
     return {ValuesAt(at_), DeviationsAt(at_)};
   }
@@ -78,26 +80,32 @@ class LogFit {
 
   void Descend() {
     double cost = CostAt(at_);
-    double damping = 1e-3;
     for (int step = 0; step < kMostSteps && !numbers_.empty(); ++step) {
-      const Normal normal = NormalAt(at_);
       const double before = cost;
-      // A step that does not help is taken again, shorter and more downhill.
-      for (; damping < 1e9; damping *= 4) {
-        Matrix damped = normal.matrix;
-        for (size_t j = 0; j < damped.size(); ++j) damped[j][j] *= 1 + damping;
-        const Vector change = Solve(std::move(damped), normal.slope);
-        Vector next = at_;
-        for (size_t j = 0; j < next.size(); ++j) next[j] = Bounded(at_[j] - change[j], j);
-        const double next_cost = CostAt(next);
-        if (next_cost >= cost) continue;
-        at_ = std::move(next);
-        cost = next_cost;
-        damping = std::max(damping / 10, 1e-9);
-        break;
-      }
+      cost = Step(cost);
       if (before - cost <= kEnough * before) break;
     }
+  }
+  // Returns the cost behind it. A step that does not help is taken again, shorter and more
+  // downhill.
+  double Step(double cost) {
+    constexpr int kMostTries = 24;
+    const Normal normal = NormalAt(at_);
+    for (int i = 0; i < kMostTries; ++i) {
+      Matrix damped = normal.matrix;
+      for (size_t j = 0; j < damped.size(); ++j) damped[j][j] *= 1 + damping_;
+      const Vector change = Solve(std::move(damped), normal.slope);
+      Vector next = at_;
+      for (size_t j = 0; j < next.size(); ++j) next[j] = Bounded(at_[j] - change[j], j);
+      const double next_cost = CostAt(next);
+      if (next_cost < cost) {
+        at_ = std::move(next);
+        damping_ = std::max(damping_ / 10, 1e-9);
+        return next_cost;
+      }
+      damping_ = std::min(damping_ * 4, 1e9);
+    }
+    return cost;
   }
 
   double Bounded(double log, size_t j) const {
@@ -163,6 +171,7 @@ class LogFit {
   const LogErrors& errors_;
   Vector start_, at_;
   double prior_ = PriorOf(kExpectedError);
+  double damping_ = kDamping;
 };
 
 }  // namespace

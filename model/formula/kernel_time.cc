@@ -9,11 +9,12 @@ namespace spyre::model {
 namespace {
 
 constexpr double kElementBytes = 2;
+constexpr double kStickBytes = 128;
 constexpr uint64_t kStickElements = 64;
 constexpr double kBlock =
     kStickElements;                       // rows and columns of a weight block, elements of a stick
 constexpr uint64_t kCoresOfOneSide = 16;  // cores 0 to 15 lie on one side of the ring
-constexpr double kLongestChunk = 512;     // elements of k in LX at a time
+constexpr uint64_t kLongestChunk = 8;     // sticks of k in LX at a time
 constexpr double kLongRunBytes = 1024;    // contiguous runs from here on lose nothing
 constexpr double kRowsWithoutLoss = 64;   // of a core, in a reduction
 constexpr uint64_t kLxReservePercent = 20;  // of LX, for the closed compiler's own use
@@ -28,6 +29,7 @@ struct Rates {
         write(Number(card.fast.write_mb_per_s) / 1000),
         strided_read(Number(card.fast.strided_read_mb_per_s) / 1000),
         stream(Number(card.fast.stream_mb_per_s) / 1000),
+        core(Number(card.fast.core_mb_per_s) / 1000),
         half_ring(Number(card.fast.half_ring_mb_per_s) / 1000),
         half_ring_reduce(Number(card.fast.half_ring_reduce_mb_per_s) / 1000),
         turnaround_ns_per_byte(Number(card.fast.turnaround_ns_per_mb) / 1e6),
@@ -39,7 +41,7 @@ struct Rates {
     return sum == 0 ? 0 : turnaround_ns_per_byte * read_bytes * written_bytes / sum;
   }
 
-  double read, write, strided_read, stream, half_ring, half_ring_reduce;
+  double read, write, strided_read, stream, core, half_ring, half_ring_reduce;
   double turnaround_ns_per_byte;
   double cycle_ns;
 };
@@ -98,14 +100,24 @@ Load LoadOfChunk(const MatmulWork& work, double a_bytes, double b_bytes, const R
   return load;
 }
 
+// The chunks of all tiles, each loaded while the one before is computed. What is left of k behind
+// whole chunks is computed while the first chunk of the next tile is loaded, which may take longer.
+double TilesNs(double tiles, double array, double load, double whole, double rest) {
+  const double longer = std::max(array, load);
+  if (rest == 0) return tiles * whole * longer;
+  return tiles * ((whole - 1) * longer + std::max(array, rest * load)) +
+         (tiles - 1) * std::max(rest * array, load) + rest * array;
+}
+
 KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   const Rates rates(card);
   // Of a core; sticks are not divided.
   const uint64_t m_part = Up(work.m, work.m_parts);
   const uint64_t n_part = Up(Up(work.n, kStickElements), work.n_parts) * kStickElements;
-  const double k = Number(Up(Up(work.k, kStickElements), work.k_parts) * kStickElements);
-  const double chunk = std::min(kLongestChunk, std::max(kBlock, k / 2));  // two buffers
-  const double chunks = k / chunk;
+  const uint64_t k = Up(Up(work.k, kStickElements), work.k_parts);
+  const uint64_t chunk_sticks = std::min(kLongestChunk, Up(k, 2));  // two buffers
+  const double chunk = Number(chunk_sticks) * kBlock;
+  const double chunks = Number(k) / Number(chunk_sticks);
   const double tiles =
       Number(Up(work.batch, work.batch_parts) * Up(m_part, work.tile_m) * Up(n_part, work.tile_n));
   const double groups = Number(work.batch_parts * work.k_parts);
@@ -115,6 +127,8 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
 
   const double array = ChunkNs(work, chunk, card, rates);
   const Load load = LoadOfChunk(work, a_bytes, b_bytes, rates);
+  const double tiles_ns = TilesNs(tiles, array, load.ns, Number(k / chunk_sticks),
+                                  Number(k % chunk_sticks) / Number(chunk_sticks));
 
   const double written = work.out_in_lx ? 0
                                         : Number(work.batch_parts * work.m_parts * work.n_parts) *
@@ -132,8 +146,7 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   time.load_ns = tiles * chunks * load.ns;
   time.store_ns = tiles * store;
   time.exposed_store_ns = (tiles - 1) * gap + store;
-  time.ns = time.start_ns + tiles * chunks * std::max(array, load.ns) + time.exposed_store_ns +
-            std::min(array, load.ns);
+  time.ns = time.start_ns + tiles_ns + time.exposed_store_ns + std::min(array, load.ns);
   time.bound = array >= load.ns ? FormulaBound::kArray : load.bound;
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
   time.macs = work.batch * work.m * work.k * work.n;
@@ -173,17 +186,28 @@ bool Spills(const VectorWork& work, const CardParameters& card) {
   return work.tile_bytes > usable - usable * kLxReservePercent / 100;
 }
 
+// The results of a row reduction are sticks that are written one by one: memory reads old check
+// bytes for each, and a core has few of them on their way.
 void TimeOfReduction(const VectorWork& work, const CardParameters& card, const Rates& rates,
                      KernelTime& time) {
-  double rate = rates.half_ring_reduce;
+  const double sticks = Number(work.bytes_written) / kStickBytes;
+  const double memory_ns = sticks * Number(card.fast.single_stick_ps) / 1000;
+  const double of_core_ns =
+      sticks == 0 ? 0 : work.rows_per_core * Number(card.fast.single_stick_core_ns);
+  time.load_ns = Number(work.bytes_read) / rates.half_ring_reduce;
   time.bound = FormulaBound::kHalfRing;
+  double from_memory_ns = Number(work.bytes_read) / rates.read + memory_ns;
   if (work.cores > kCoresOfOneSide) {
     const double doublings = std::max(0.0, std::log2(work.rows_per_core / kRowsWithoutLoss));
     const double left = 1 - Number(card.fast.reduce_rows_permille) / 1000 * doublings;
-    rate = rates.read * std::max(0.1, left);
+    from_memory_ns = Number(work.bytes_read) / (rates.read * std::max(0.1, left)) + memory_ns;
+    time.load_ns = 0;
+  }
+  if (from_memory_ns >= time.load_ns) {
+    time.load_ns = from_memory_ns;
     time.bound = FormulaBound::kMemory;
   }
-  time.load_ns = Number(work.bytes_read) / rate;
+  time.loop_ns = std::max(time.loop_ns, of_core_ns);
   time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
 }
 
@@ -200,15 +224,24 @@ double LongLoopCycles(VectorLoop loop, double sticks, const CardParameters& card
   return LoopCycles(loop, card) * (start * StreamSticks(loop) + (1 - start) * sticks);
 }
 
+// What passes the port of LX: each stick of the inputs and of the output.
+double PortCycles(VectorLoop loop, double sticks, const CardParameters& card) {
+  const bool two = loop == VectorLoop::kBinary || loop == VectorLoop::kBroadcast;
+  const double passes = loop == VectorLoop::kReduce ? 1 : two ? 3 : 2;
+  return sticks * passes * kStickBytes / Number(card.core.lx_port_bytes_per_cycle);
+}
+
 double LoopNs(const VectorWork& work, const CardParameters& card, const Rates& rates) {
   const double sticks = Number(work.elements) / kBlock / Number(work.cores);
   if (work.loop == VectorLoop::kNone) return 0;
-  if (work.bytes_read + work.bytes_written != 0)
-    return sticks * LoopCycles(work.loop, card) * rates.cycle_ns;
-  double cycles = LongLoopCycles(work.loop, sticks, card);
+  const bool in_lx = work.bytes_read + work.bytes_written == 0;
+  const auto cycles_of = [&](VectorLoop loop, double count) {
+    return in_lx ? std::max(LongLoopCycles(loop, count, card), PortCycles(loop, count, card))
+                 : count * LoopCycles(loop, card);
+  };
+  double cycles = cycles_of(work.loop, sticks);
   // A reduction's sums are rounded, one stick a row.
-  if (work.loop == VectorLoop::kReduce)
-    cycles += LongLoopCycles(VectorLoop::kUnary, work.rows_per_core, card);
+  if (work.loop == VectorLoop::kReduce) cycles += cycles_of(VectorLoop::kUnary, work.rows_per_core);
   return cycles * rates.cycle_ns;
 }
 
@@ -217,7 +250,9 @@ double MemoryNs(const VectorWork& work, const CardParameters& card, const Rates&
   const double read = Number(work.bytes_read), written = Number(work.bytes_written);
   double ns = read / rates.read + written / rates.write + rates.TurnaroundNs(read, written);
   if (work.cores <= kCoresOfOneSide) ns *= Number(card.fast.few_cores_permille) / 1000;
-  return ns / RunEfficiency(work, card);
+  // A core loads and stores at once.
+  const double of_core = std::max(read, written) / Number(work.cores) / rates.core;
+  return std::max(ns / RunEfficiency(work, card), of_core);
 }
 
 KernelTime Begin(const VectorWork& work, const CardParameters& card) {

@@ -137,8 +137,7 @@ class PointwiseKernel {
             "{}: needs {} bytes of LX, for {} buffers of one stick; {} may be used. Raise lx_bytes",
             problem_.name, buffers * kStickBytes, buffers, left);
       }
-      sticks =
-          StreamTileSticks(problem_, most, Broadcasts() ? kPublicWideTileBytes : kPublicTileBytes);
+      sticks = StreamTileSticks(problem_, most, PublicTileOf());
     }
     if (shape_.rows < 0) return;
     Axis& row_axis = problem_.axes[shape_.rows];
@@ -146,6 +145,12 @@ class PointwiseKernel {
     if (shape_.planes < 0) return;
     Axis& plane_axis = problem_.axes[shape_.planes];
     plane_axis.tile = BalancedTile(plane_axis.slice, sticks / row_axis.tile);
+  }
+
+  PublicStreamTile PublicTileOf() const {
+    if (Broadcasts()) return kPublicWideTile;
+    const bool through = out_staged() && static_cast<int>(staged_.size()) == out_;
+    return through ? kPublicThroughTile : kPublicTile;
   }
 
   // A copy into LX: the load unit puts the elements where they are to be.

@@ -177,7 +177,7 @@ class ReductionKernel {
     const int64_t sticks =
         StagedInputs() == 0 ? kept_slice * reduced.slice
                             : std::max(least, StreamTileSticks(problem_, limit / (kSlots * kStick),
-                                                               kPublicWideTileBytes));
+                                                               kPublicWideTile));
     const auto reduced_tile = [&](int64_t most) {
       if (most >= reduced.slice) return reduced.slice;
       return lanes_ ? BalancedTile(reduced.slice, most) : std::max(most / least * least, least);

@@ -215,7 +215,8 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
   EmitBox(builder, op, order, lx, walk.address(operand), rows, planes);
 }
 
-int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks, int64_t public_bytes) {
+int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks,
+                         PublicStreamTile public_tile) {
   constexpr int64_t kTiles = 64;
   constexpr int64_t kLeastBytes = 2048;
   constexpr auto kBytes = static_cast<int64_t>(kStickBytes);
@@ -223,8 +224,10 @@ int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks, int64_t pu
   for (const Axis& axis : problem.axes) sticks *= axis.slice;
   if (problem.schedule == Schedule::kPublic) {
     constexpr int64_t kLeastTiles = 4;
-    return std::clamp<int64_t>(std::min(public_bytes / kBytes, sticks / kLeastTiles), 1,
-                               most_sticks);
+    constexpr int64_t kLeastSticks = 8;  // of finer tiles, whose starts would count
+    const int64_t least = std::min(kLeastSticks, sticks / kLeastTiles);
+    const int64_t tile = std::max(least, sticks / public_tile.least_tiles);
+    return std::clamp<int64_t>(std::min(public_tile.bytes / kBytes, tile), 1, most_sticks);
   }
   return std::clamp<int64_t>(std::max(sticks / kTiles, kLeastBytes / kBytes), 1, most_sticks);
 }

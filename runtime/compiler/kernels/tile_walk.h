@@ -105,12 +105,17 @@ void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& prob
 // the first load and the last store cost little, and small kernels do not load everything before
 // they store. With the public schedule tiles are of one size, which decides how often memory turns
 // from reads to writes and back: kernels of all sizes of the card are measured to reach the same
-// 105 GB/s, and more where an operand is broadcast or the result is small. A core has four tiles at
-// least, since small kernels are no faster.
-inline constexpr int64_t kPublicTileBytes = 8 << 10;
-inline constexpr int64_t kPublicWideTileBytes = 16 << 10;
+// 105 GB/s, and more where an operand is broadcast or the result is small. Small kernels are no
+// faster, so that a core has many tiles of them too: where it loads and stores as much, both take
+// turns in them as they do in large ones.
+struct PublicStreamTile {
+  int64_t bytes, least_tiles;
+};
+inline constexpr PublicStreamTile kPublicTile = {8 << 10, 4};
+inline constexpr PublicStreamTile kPublicThroughTile = {8 << 10, 32};  // from memory and to memory
+inline constexpr PublicStreamTile kPublicWideTile = {16 << 10, 4};
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks,
-                         int64_t public_bytes = kPublicTileBytes);
+                         PublicStreamTile public_tile = kPublicTile);
 
 // LX given out from `base`, in sticks. `name`: what it is for.
 class LxAllocator {
