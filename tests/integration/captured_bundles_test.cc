@@ -231,7 +231,7 @@ TEST_F(IndexedBundles, SticksThatLieScatteredTakeLongerThanAdjacentOnes) {
   for (int64_t i = 0; i < kGathered; ++i) indices.push_back(i * 37 % kTable);
   ASSERT_EQ(Gather(indices).status, 0);
   const double scattered_ns = StepNs(1) / static_cast<double>(kGathered * kColumns / 64);
-  EXPECT_GT(scattered_ns, 2 * adjacent_ns) << "ns for a stick";
+  EXPECT_GT(scattered_ns, 1.8 * adjacent_ns) << "ns for a stick";
 }
 
 TEST_F(IndexedBundles, AnIndexOutOfRangeIsAFaultOfTheCardThatNamesTheTensorAndTheIndex) {

@@ -124,6 +124,7 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
   const KernelWork add = Add(8192, 4096, 32), few = Add(8192, 4096, 8);
   VectorWork sum = Add(8192, 4096, 8);
   sum.loop = VectorLoop::kReduce;
+  sum.bytes_written = uint64_t{8192} * 128;  // a stick for each row
   const KernelWork reduction = sum;
   VectorWork resident = Add(2048, 1024, 32);
   resident.loop = VectorLoop::kSoftmax;
