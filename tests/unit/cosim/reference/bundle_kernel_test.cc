@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -198,6 +199,8 @@ Bundle Shuffled(const std::vector<int>& in, const std::vector<int>& out, int64_t
 }
 
 TEST(BundleKernel, AShuffleTakesEachSliceFromTheCoresThatHoldIt) {
+  // With a sanitizer a shuffle takes seconds.
+  const bool few = std::getenv("SPYRE_FEW_SEEDS") != nullptr;
   const std::vector<std::vector<int>> divisions = {{12, 1, 1}, {3, 1, 4}, {6, 2, 1}, {3, 2, 2},
                                                    {2, 3, 2},  {1, 6, 2}, {4, 3, 1}, {2, 6, 1}};
   const std::vector<std::vector<std::string>> orders = {
@@ -206,6 +209,7 @@ TEST(BundleKernel, AShuffleTakesEachSliceFromTheCoresThatHoldIt) {
   for (const auto& in : divisions) {
     for (const auto& out : divisions) {
       ++seed;
+      if (few && seed % 9 != 0) continue;
       ExpectSame(Shuffled(in, out, 256, orders[seed % 3], orders[seed / 3 % 3]), seed);
       if (HasFatalFailure()) return;
     }
