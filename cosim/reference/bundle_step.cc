@@ -41,7 +41,7 @@ struct Counting {
 // product as they were before a conversion made its first operand.
 Counting CountingOf(const SuperDsc& dsc, const SdscTensor& tensor, int64_t per_core) {
   constexpr int64_t kFp8Turn = 8;
-  const Counting in_order = {per_core, [](int64_t i) { return i; }};
+  Counting in_order = {per_core, [](int64_t i) { return i; }};
   if (dsc.inputs.empty()) return in_order;
   const SdscTensor& input = dsc.tensors[dsc.inputs.front()];
   if (dsc.op == "batchmatmulfp8" && &tensor == &input) {
