@@ -315,6 +315,7 @@ class Evaluator {
       return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced);
     if (operation.kind == OpEntry::Kind::kReduction) return Reduce(op);
     if (operation.kind == OpEntry::Kind::kView) return Slice(op);
+    if (operation.kind == OpEntry::Kind::kCat) return Cat(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);
@@ -334,6 +335,26 @@ class Evaluator {
       int64_t rest = i, at = 0;
       for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
         at += rest % Size(*dim) * Stride(x, *dim == op.into ? op.reduced[0] : *dim);
+        rest /= Size(*dim);
+      }
+      result[static_cast<size_t>(i)] = x.data[at];
+    }
+    return result;
+  }
+
+  // Each element is that of the operand whose part it is in, which has another dimension there.
+  DoubleTensor Cat(const NamedOp& op) const {
+    const std::vector<int>& dims = OutputDims(op);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      int64_t along = i / Stride({nullptr, dims}, op.into) % Size(op.into);
+      size_t part = 0;
+      while (along >= Size(op.reduced[part])) along -= Size(op.reduced[part++]);
+      const Operand x = In(op, part);
+      int64_t rest = i, at = 0;
+      for (auto dim = dims.rbegin(); dim != dims.rend(); ++dim) {
+        const bool joined = *dim == op.into;
+        at += joined ? along * Stride(x, op.reduced[part]) : rest % Size(*dim) * Stride(x, *dim);
         rest /= Size(*dim);
       }
       result[static_cast<size_t>(i)] = x.data[at];

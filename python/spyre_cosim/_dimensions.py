@@ -84,6 +84,22 @@ def unify(first: Iterable[Dim], second: Iterable[Dim]) -> None:
             other.become(one)
 
 
+def align_inner(first: Iterable[Dim], second: Iterable[Dim]) -> None:
+    """Makes all but the outermost dimensions of both the same."""
+    a, b = flat(first), flat(second)
+    while len(a) > 1 or len(b) > 1:
+        if len(a) > 1 and len(b) > 1 and a[-1].size == b[-1].size:
+            unify([a.pop()], [b.pop()])
+            continue
+        large, small = (a, b) if len(b) > 1 and (len(a) == 1 or a[-1].size > b[-1].size) else (b, a)
+        outer, rest = divmod(large[-1].size, small[-1].size)
+        if rest or outer == 1:
+            raise Unsupported(f"parts of {large[-1].size} and {small[-1].size} elements of a dimension")
+        dim = large.pop()
+        dim.cut(small[-1].size)
+        large.extend(dim.flat())
+
+
 def regroup(axes: Sequence[Axis], shape: Sequence[int]) -> List[Axis]:
     """The axes of a view."""
     dims = flat(dim for one in axes for dim in one)
@@ -140,12 +156,28 @@ class Rename:
             unify(self.source, self.target)
 
 
+class Part:
+    """Parts of tensors, along `dims`, become or come from `into`: views may cut all of them in the same places only."""
+
+    def __init__(self, dims: Iterable[Dim], into: Dim) -> None:
+        self.dims = list(dims)
+        self.into = into
+
+    def settle(self) -> None:
+        for dim in self.dims + self.dims[:1]:
+            align_inner([dim], [self.into])
+
+    def parts(self) -> int:
+        return len(flat([*self.dims, self.into]))
+
+
 class ListWriter:
     """Collects operations, and names their dimensions when all are known."""
 
     def __init__(self) -> None:
         self.tensors: Dict[str, Dict[str, Any]] = {}
         self.ops: List[Any] = []
+        self._parts: List[Part] = []
         self._count = 0
 
     def name(self, hint: str = "t") -> str:
@@ -169,6 +201,39 @@ class ListWriter:
         dims = [dim for one in axes for dim in flat(one) if dim in has()]
         return Value(output, dims, axes)
 
+    def slice(self, x: Value, source: Dim, start: int, into: Dim, axes: Sequence[Axis]) -> Value:
+        """Elements of `source` from `start` on, as many as `into` has."""
+        dims = [into if one is source else one for one in flat(x.dims)]
+        part = Part([source], into)
+        self._parts.append(part)
+        output = self.name()
+        self.ops.append({"op": "slice", "inputs": [x], "axes": [], "output": output, "keys": {"start": start}, "part": part})
+        return Value(output, dims, axes)
+
+    def join(self, inputs: Sequence[Any], joined: Sequence[Dim], into: Dim, axes: Sequence[Axis]) -> Value:
+        """`inputs` one behind the other along `into`, each with its own dimension of `joined`; numbers, and values without it, fill
+        that. `axes`: of the result, with `into`."""
+        output = self.name()
+        values = [one for one in inputs if isinstance(one, Value)]
+        part = Part(joined, into)
+        self._parts.append(part)
+        outermost = lambda dims: {flat([dim])[0] for dim in dims}  # noqa: E731
+        has = lambda: ({dim for one in values for dim in flat(one.dims)} - outermost(joined)) | set(flat([into]))  # noqa: E731
+        self.ops.append({"op": "cat", "inputs": list(inputs), "axes": [list(one) for one in axes], "output": output, "keys": {},
+                         "has": has, "part": part})
+        return Value(output, [dim for one in axes for dim in flat(one) if dim in has()], axes)
+
+    def spread(self, value: Value) -> Value:
+        """`value`, of which no dimension is a repetition."""
+        dims = flat(value.dims)
+        for dim in flat(dim for one in value.axes for dim in one):
+            if dim in dims:
+                continue
+            dims.append(dim)
+            whole = self.join([value], [Dim(dim.size)], dim, [[part for part in flat(one) if part in dims] for one in value.axes])
+            value = Value(whole.tensor, whole.dims, value.axes)
+        return value
+
     def rename(self, operand: Value, source: Axis, beside: Sequence[Dim]) -> Value:
         """`operand` with other dimensions for `source`, if `beside` has those as well."""
         rename = Rename(operand, source, beside)
@@ -180,8 +245,13 @@ class ListWriter:
 
     def finish(self, outputs: Sequence[Value]) -> Dict[str, Any]:
         renames = [op[0] for op in self.ops if isinstance(op, tuple)]
-        for rename in renames:
-            align(rename.source, rename.target)
+        before = -1
+        while before != (now := sum(part.parts() for part in self._parts) + sum(len(flat(one.target)) for one in renames)):
+            before = now
+            for rename in renames:
+                align(rename.source, rename.target)
+            for part in self._parts:
+                part.settle()
         for rename in renames:
             rename.settle()
         names: Dict[Dim, str] = {}
@@ -213,8 +283,17 @@ class ListWriter:
                 called[output] = last
                 continue
             record: Dict[str, Any] = {"op": op["op"], "inputs": [text(one) for one in op["inputs"]], "output": op["output"]}
+            if "part" in op:
+                dims = [named([flat([dim])[0]])[0] for dim in op["part"].dims]
+                record["dim"] = dims if op["op"] == "cat" else dims[0]
+                record["into"] = named([flat([op["part"].into])[0]])[0]
             for key, value in op["keys"].items():
-                if key in ("into", "is_causal"):  # names one dimension
+                if key == "start":
+                    inner = elements(flat([op["part"].into])[1:])
+                    if value % inner != 0:
+                        raise Unsupported(f"a slice from {value} on of a dimension that is cut into parts of {inner}")
+                    value //= inner
+                elif key == "is_causal":  # names one dimension
                     value = named(value)[0]
                 elif key == "dim":
                     value = named(value)

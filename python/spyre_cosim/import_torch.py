@@ -20,7 +20,7 @@ from typing import Any, Callable, Dict, List, Optional, Sequence
 
 import numpy as np
 
-from ._dimensions import Dim, ListWriter, Unsupported, Value, axis, elements, flat, regroup, unify
+from ._dimensions import Dim, ListWriter, Unsupported, Value, align_inner, axis, elements, flat, regroup, unify
 
 UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "tanh": "tanh", "exp": "exp", "log": "log",
          "sqrt": "sqrt", "rsqrt": "rsqrt", "neg": "neg", "abs": "abs", "reciprocal": "reciprocal", "floor": "floor", "mish": "mish",
@@ -195,15 +195,16 @@ class Importer:
             raise Unsupported("a slice with a step")
         if (start, end) == (0, size):
             return x
-        source = flat(x.axes[dim])
-        if len(source) != 1:
-            raise Unsupported("a slice of a dimension that a view has taken apart")
-        into = Dim(end - start)
-        dims = [into if one is source[0] else one for one in flat(x.dims)]
-        axes = list(x.axes)
-        axes[dim] = [into] if into.size != 1 else []
-        y = self.list.append("slice", [x], axes, dim=source, start=start, into=[into])
-        return Value(y.tensor, dims, axes)
+        source, axes = flat(x.axes[dim]), list(x.axes)
+        inner = elements(source[1:])
+        if start % inner or end % inner:
+            raise Unsupported("a slice that cuts a dimension which a view has taken apart")
+        if source[0] not in flat(x.dims):  # all of it is the same
+            axes[dim] = axis((end - start) // inner) + source[1:]
+            return x.of(axes)
+        into = Dim((end - start) // inner)
+        axes[dim] = ([into] if into.size != 1 else []) + source[1:]
+        return self.list.slice(x, source[0], start // inner, into, axes)
 
     def split(self, x: Value, sizes: Any, dim: int = 0) -> List[Value]:
         size = elements(x.axes[dim])
@@ -219,6 +220,60 @@ class Importer:
         index += elements(x.axes[dim]) if index < 0 else 0
         y = self.slice(x, dim, index, index + 1)
         return y.of([one for place, one in enumerate(y.axes) if place != dim % len(y.axes)])
+
+    # `parts`: values, of which one is not a number, and numbers with the elements that they fill.
+    def join(self, parts: Sequence[Any], dim: int) -> Value:
+        values = [part for part in parts if isinstance(part, Value)]
+        rank = len(values[0].axes)
+        dim %= rank
+        if len(parts) == 1:
+            return values[0]
+        axes = self.broadcast([one.of([axis for place, axis in enumerate(one.axes) if place != dim]) for one in values])
+        along = [flat(one.axes[dim]) for one in values]
+        for one in along[1:]:
+            align_inner(along[0] or [Dim(1)], one or [Dim(1)])
+        inner = flat(along[0])[1:]
+        joined: List[Dim] = []
+        for part in parts:
+            size = elements(part.axes[dim]) if isinstance(part, Value) else part[1]
+            if size % elements(inner) != 0:
+                raise Unsupported("joining parts of a dimension that a view has taken apart")
+            joined.append(flat(part.axes[dim])[0] if isinstance(part, Value) and part.axes[dim] else Dim(size // elements(inner)))
+        into = Dim(sum(one.size for one in joined))
+        inputs = [part if isinstance(part, Value) else part[0] for part in parts]
+        return self.list.join(inputs, joined, into, axes[:dim] + [[into, *inner]] + axes[dim:])
+
+    def cat(self, values: Sequence[Value], dim: int = 0) -> Value:
+        return self.join([one for one in values if one.shape() != [0]], dim)
+
+    def stack(self, values: Sequence[Value], dim: int = 0) -> Value:
+        place = dim % (len(values[0].axes) + 1)
+        return self.join([one.of(one.axes[:place] + [[]] + one.axes[place:]) for one in values], place)
+
+    def pad(self, x: Value, sizes: Sequence[int], mode: str = "constant", value: Optional[float] = 0) -> Value:
+        if mode != "constant":
+            raise Unsupported(f"padding that is {mode}")
+        for place in range(len(sizes) // 2):
+            before, behind = sizes[2 * place:2 * place + 2]
+            dim = len(x.axes) - 1 - place
+            x = self.slice(x, dim, max(-before, 0), elements(x.axes[dim]) - max(-behind, 0))
+            x = self.join([*[(value or 0, before)] * (before > 0), x, *[(value or 0, behind)] * (behind > 0)], dim)
+        return x
+
+    def roll(self, x: Value, shifts: Any, dims: Any = ()) -> Value:
+        shifts = [shifts] if isinstance(shifts, int) else shifts
+        dims = [dims] if isinstance(dims, int) else dims
+        if not dims:
+            return self.view("view", self.roll(self.view("flatten", x), shifts, [0]), x.shape())
+        for shift, dim in zip(shifts, dims):
+            size = elements(x.axes[dim])
+            if shift % size:
+                x = self.join([self.slice(x, dim, size - shift % size, size), self.slice(x, dim, 0, size - shift % size)], dim)
+        return x
+
+    def repeat(self, x: Value, times: Sequence[int]) -> Value:
+        axes = [[] for _ in range(len(times) - len(x.axes))] + x.axes
+        return x.of([axis(count) + one for one, count in zip(axes, times)])
 
     def power(self, x: Value, exponent: float) -> Value:
         if exponent == 2:
@@ -245,6 +300,8 @@ class Importer:
             "narrow": lambda x, dim, start, length: self.slice(x, dim, start, start + length),
             "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
             "expand_as": lambda x, like: self.expand(x, like.shape()),
+            "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat,
+            "constant_pad_nd": lambda x, sizes, value=0: self.pad(x, sizes, "constant", value),
             "where": lambda which, a, b: self.elementwise("where", [which, a, b]),
             "masked_fill": lambda x, mask, value: self.elementwise("where", [mask, value, x]),
             "clamp": self.clamp, "hardtanh": lambda x, low=-1.0, high=1.0: self.clamp(x, low, high), "dropout": self.dropout,
@@ -347,9 +404,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     made = {op["output"]: op for op in importer.list.ops if isinstance(op, dict) and op["op"] != "slice"}
     last = []
     for one in outputs:
+        one = importer.list.spread(one)
         dims = flat(dim for group in one.axes for dim in group)
-        if not set(dims) <= set(flat(one.dims)):
-            raise Unsupported("an output that is expanded")
         if one.tensor not in made or flat(one.dims) != dims:
             one = importer.list.append("copy", [one], one.axes, hint="out")
         last.append(one)

@@ -83,7 +83,34 @@ class TruthMask(nn.Module):
         return F.scaled_dot_product_attention(q, k, v, m > -0.5), F.hardtanh(q), F.dropout(k, 0.5, False)
 
 
+class Joins(nn.Module):
+    def forward(self, x, y):
+        return (torch.cat((x, y), 1), torch.cat((x, 2 * x, x), 0), torch.stack((x, x + 1), 1), torch.stack((y, y), -1).sum(1),
+                F.pad(y, (2, 3)), F.pad(y, (-1, 5, 1, 0), value=2.5) + 1, torch.cat((x[:, :1], y.expand(3, 70)), -1))
+
+
+class Moves(nn.Module):
+    def forward(self, x, y):
+        return (x.roll(5, 1), y.roll((1, -3), (0, 1)), x.roll(7), x.repeat(2, 3), y.repeat(2, 1, 1), y.chunk(3, -1)[1] * 2,
+                x.expand(4, 3, 64), x[:1].expand(5, 64).exp(), torch.cat([one.exp() for one in y.split([30, 33, 7], 1)], 1))
+
+
+class Rotary(nn.Module):
+    """Heads turned in their halves, joined, and taken apart again by views."""
+
+    def forward(self, x, cos, sin):
+        batch, tokens, width = x.shape
+        heads = x.view(batch, tokens, 2, width // 2).transpose(1, 2)
+        one, other = heads.chunk(2, -1)
+        turned = heads * cos + torch.cat((-other, one), -1) * sin
+        joined = torch.cat((turned, heads), 1).transpose(1, 2).reshape(batch, tokens, 2 * width)
+        return joined.view(batch, tokens, 8, width // 4).sum(-1), torch.cat((x, x), -1).view(batch, tokens, 4, width // 2)[:, :, 1:3]
+
+
 PROGRAMS = [
+    (Joins, [(3, 64), (3, 70)]),
+    (Moves, [(3, 64), (3, 70)]),
+    (Rotary, [(2, 5, 128), (5, 64), (5, 64)]),
     (Residual, [(3, 64)]),
     (Block, [(1, 12, 128)]),
     (FusedHeads, [(2, 9, 64)]),
@@ -117,7 +144,6 @@ REFUSED = {
     "integers": lambda x: x.to(torch.int64).float(),
     "truth values": lambda x: x.to(torch.bool).float(),
     "options": lambda x: torch.div(x, 2.0, rounding_mode="floor"),
-    "expanded": lambda x: x[:1].expand(5, 4),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
     "dropout": lambda x: F.dropout(x, 0.5, True),
 }

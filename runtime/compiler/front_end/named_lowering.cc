@@ -34,7 +34,9 @@ class Lowering {
       }
     }
     for (const NamedOp& op : named_.ops) {
-      if (SliceOf(op.output) == nullptr) {
+      if (IsCat(op)) {
+        AddCat(op, graph);
+      } else if (SliceOf(op.output) == nullptr) {
         graph.ops.push_back(Op(op));
       } else if (IsOutput(op.output)) {
         graph.ops.push_back(Copy(op.output));
@@ -52,6 +54,10 @@ class Lowering {
       return FindNamedOperation(op.op)->kind == OpEntry::Kind::kView ? &op : nullptr;
     }
     return nullptr;
+  }
+
+  static bool IsCat(const NamedOp& op) {
+    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kCat;
   }
 
   bool IsOutput(int index) const {
@@ -158,6 +164,39 @@ class Lowering {
     return op;
   }
 
+  // A buffer, and a copy of each operand into its part of that.
+  void AddCat(const NamedOp& cat, Graph& graph) const {
+    const std::vector<int>& whole = dims(cat.output);
+    GraphOp buffer;
+    buffer.name = tensor(cat.output).name;
+    buffer.kind = GraphOp::Kind::kEmpty;
+    buffer.op = "empty";
+    buffer.host_format = tensor(cat.output).format;
+    buffer.ranges = Extents(Sizes(whole));
+    buffer.loop_names = Names(whole);
+    buffer.layout = Layout(cat.output, Sizes(whole));
+    graph.ops.push_back(buffer);
+    const auto joined =
+        static_cast<size_t>(std::find(whole.begin(), whole.end(), cat.into) - whole.begin());
+    const std::vector<int64_t> starts = CatStarts(named_, cat);
+    for (size_t i = 0; i < cat.inputs.size(); ++i) {
+      std::vector<int> loops = whole;
+      loops[joined] = cat.reduced[i];
+      GraphOp copy;
+      copy.name = buffer.name + kPartOfCat + std::to_string(i);
+      copy.op = FindNamedOperation("copy")->op_func();
+      copy.host_format = buffer.host_format;
+      copy.ranges = Extents(Sizes(loops));
+      copy.loop_names = Names(loops);
+      copy.reads.push_back(Read(cat.inputs[i], loops));
+      copy.layout.kind = BufferLayout::Kind::kMutation;
+      copy.layout.target = buffer.name;
+      copy.layout.offset.assign(whole.size(), 0);
+      copy.layout.offset[joined] = starts[i];
+      graph.ops.push_back(std::move(copy));
+    }
+  }
+
   // The conversion between two types that the card can convert.
   static const char* ConversionOf(DataFormat from, DataFormat to) {
     if (to == DataFormat::kIeeeFp32) return "dl16tofp32";
@@ -251,6 +290,7 @@ std::vector<HintScope> HintScopes(const NamedGraph& named) {
     HintScope scope;
     for (const int op : hint.ops) {
       const int output = named.ops[static_cast<size_t>(op)].output;
+      if (Lowering::IsCat(named.ops[static_cast<size_t>(op)])) continue;
       if (lowering.SliceOf(output) != nullptr && !lowering.IsOutput(output)) continue;
       scope.ops.push_back(named.tensors[static_cast<size_t>(output)].name);
     }

@@ -26,8 +26,11 @@ struct LoweringOptions {
 // last dimension of size 1, whose one element is inside the stick.
 Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options);
 
-// The hints of `named`, for AssignDimHints.
+// The hints of `named`, for AssignDimHints. A cat is under none: loops end at it.
 std::vector<HintScope> HintScopes(const NamedGraph& named);
+
+// Follows the name of a cat in those of the copies that it is made of, before their numbers.
+inline constexpr const char* kPartOfCat = ".part";
 
 // Follows the name of a tiled reduction in the name of the operation that computes one tile
 // (tiled_reductions.h).

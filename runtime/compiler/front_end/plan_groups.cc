@@ -105,6 +105,14 @@ class GroupPlanner {
     std::vector<std::string> ops;
     for (const std::string& name : names_)
       if (name == member.op || name.rfind(member.op + ".", 0) == 0) ops.push_back(name);
+    for (const std::string& name : ops) {
+      const BufferLayout& layout = graph_.Find(name)->layout;
+      if (layout.kind != BufferLayout::Kind::kMutation) continue;
+      throw Refusal("written_in_parts", member,
+                    fmt::format("'{}' is written in parts, as '{}' is, which loops do not divide",
+                                layout.target, name),
+                    "make groups of what is before it and of what is behind it");
+    }
     if (!ops.empty()) return ops;
     throw Refusal("unknown_op", member,
                   fmt::format("'{}' is not an operation of the list (they are {}){}", member.op,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// FindWhatTheListDoesNotSay; in one file because it is one comparison, operation by operation.
 #include "runtime/compiler/front_end/verify_list.h"
 
 #include <fmt/ranges.h>
@@ -31,7 +32,12 @@ class ListChecker {
   void Run() {
     for (const GraphInput& input : graph_.inputs) CheckInput(input);
     std::set<std::string> computed;
+    std::map<std::string, std::vector<const GraphOp*>> parts;  // of each cat
     for (const GraphOp& op : folded_.ops) {
+      if (CatOf(op) != nullptr) {
+        parts[op.layout.target].push_back(&op);
+        continue;
+      }
       computed.insert(op.name);
       const auto found = ops_.find(op.name);
       if (found != ops_.end()) {
@@ -39,6 +45,10 @@ class ListChecker {
       } else if (!IsCopy(op)) {
         Report(op.name, "operation '{}' is not one of the list", op.name);
       }
+    }
+    for (const auto& [cat, copies] : parts) {
+      computed.insert(cat);
+      CheckCat(*ops_.at(cat), copies);
     }
     for (const NamedOp& op : list_.ops)
       if (computed.count(TensorName(op.output)) == 0 && IsNeeded(TensorName(op.output)) &&
@@ -69,6 +79,7 @@ class ListChecker {
     return buffer.rfind(kFull, 0) == 0 ? FindTensor(buffer.substr(std::string(kFull).size()))
                                        : nullptr;
   }
+  const NamedTensor& Tensor(int tensor) const { return list_.tensors[static_cast<size_t>(tensor)]; }
   std::string DimName(int dim) const { return list_.dims[static_cast<size_t>(dim)].name; }
   int64_t SizeOf(const std::string& dim) const {
     for (const NamedDim& known : list_.dims)
@@ -113,6 +124,14 @@ class ListChecker {
 
   static bool IsSlice(const NamedOp& op) {
     return FindNamedOperation(op.op)->kind == OpEntry::Kind::kView;
+  }
+  // The cat of the list in whose result the operation writes; null: it does not.
+  const NamedOp* CatOf(const GraphOp& op) const {
+    if (op.layout.kind != BufferLayout::Kind::kMutation) return nullptr;
+    const auto found = ops_.find(op.layout.target);
+    if (found == ops_.end()) return nullptr;
+    const bool joins = FindNamedOperation(found->second->op)->kind == OpEntry::Kind::kCat;
+    return joins ? found->second : nullptr;
   }
   bool IsOutput(int tensor) const {
     return std::find(list_.outputs.begin(), list_.outputs.end(), tensor) != list_.outputs.end();
@@ -197,6 +216,66 @@ class ListChecker {
     if (mutates && op.layout.target != kFull + op.name)
       Report(op.name, "operation '{}' writes '{}' instead of '{}{}'", op.name, op.layout.target,
              kFull, op.name);
+  }
+
+  // ---------------------------------------------------------------- cat
+
+  // Each operand is copied, in order, to where those before it end.
+  void CheckCat(const NamedOp& cat, const std::vector<const GraphOp*>& copies) {
+    const std::string& name = TensorName(cat.output);
+    if (copies.size() != cat.inputs.size()) {
+      Report(name, "'{}' joins {} operands, {} in the list", name, copies.size(),
+             cat.inputs.size());
+      return;
+    }
+    const Names whole = BufferNames(name);
+    Names own = Longer(whole), expected = Longer(HostNames(Tensor(cat.output)));
+    if (!IsOutput(cat.output)) {  // in any order
+      std::sort(own.begin(), own.end());
+      std::sort(expected.begin(), expected.end());
+    }
+    if (own != expected)
+      Report(name, "'{}' has the dimensions [{}], in the list [{}]", name, Joined(own, ", "),
+             Joined(expected, ", "));
+    const GraphOp* const buffer = graph_.Find(name);
+    for (size_t d = 0; buffer != nullptr && d < whole.size(); ++d)
+      CheckSize(*buffer, whole[d], buffer->ranges[d]);
+    int64_t start = 0;
+    for (size_t i = 0; i < copies.size(); ++i) {
+      CheckPart(*copies[i], cat, i, start);
+      start += SizeOf(DimName(cat.reduced[i]));
+    }
+  }
+
+  void CheckPart(const GraphOp& copy, const NamedOp& cat, size_t i, int64_t start) {
+    const std::string& name = TensorName(cat.output);
+    if (copy.op != "identity" || copy.kind != GraphOp::Kind::kPointwise || copy.reads.size() != 1 ||
+        !copy.constants.empty() || !copy.reduction_ranges.empty())
+      Report(copy.name, "'{}' is {} instead of a copy of '{}' into '{}'", copy.name, copy.op,
+             TensorName(cat.inputs[i]), name);
+    Names loops = BufferNames(name);
+    const auto joined = std::find(loops.begin(), loops.end(), DimName(cat.into));
+    const auto at = static_cast<size_t>(joined - loops.begin());
+    if (joined != loops.end()) *joined = DimName(cat.reduced[i]);
+    const Names own = LoopNames(copy);
+    if (own.size() != loops.size() || Named(own) != Named(loops))
+      Report(copy.name, "operation '{}' walks [{}], by the list it walks [{}]", copy.name,
+             Joined(own, ", "), Joined(loops, ", "));
+    CheckSizes(copy, loops, {});
+    for (size_t d = 0; d < copy.layout.offset.size(); ++d) {
+      if (copy.layout.offset[d] == (d == at ? start : 0)) continue;
+      Report(copy.name, "operation '{}' writes dimension {} of '{}' from {} on", copy.name, d, name,
+             copy.layout.offset[d]);
+    }
+    for (const GraphRead& read : copy.reads) CheckRead(copy, read, TensorName(cat.inputs[i]));
+  }
+
+  // What has no name has one element.
+  Names Named(const Names& names) const {
+    Names named = names;
+    for (std::string& name : named)
+      if (SizeOf(name) == 1) name.clear();
+    return named;
   }
 
   // Checks the operands of what is computed elsewhere; how it walks them is not known here.

@@ -114,11 +114,11 @@ class ListReader {
   int FindTensor(const FormValue& name) const { return Find(name, list_.tensors, "tensor"); }
   int FindDim(const FormValue& name) const { return Find(name, list_.dims, "dimension"); }
 
-  std::vector<int> Dims(const FormValue& names) const {
+  std::vector<int> Dims(const FormValue& names, bool may_repeat = false) const {
     std::vector<int> dims;
     for (const FormValue& name : names.Items()) {
       dims.push_back(FindDim(name));
-      if (std::count(dims.begin(), dims.end(), dims.back()) > 1)
+      if (!may_repeat && std::count(dims.begin(), dims.end(), dims.back()) > 1)
         throw BadInput("{} = '{}': the dimension is there twice", name.path(), name.Text());
     }
     return dims;
@@ -179,7 +179,7 @@ class ListReader {
     std::vector<std::string> keys = {"op", "inputs", "output"};
     const bool has_dim = operation->has_dim;
     if (has_dim) keys.emplace_back("dim");
-    if (operation->kind == OpEntry::Kind::kView) keys.emplace_back("into");
+    if (operation->HasInto()) keys.emplace_back("into");
     const bool is_extern = operation->kind == OpEntry::Kind::kExtern;
     if (is_extern) keys.emplace_back("function");
     keys.insert(keys.end(), operation->constants.begin(), operation->constants.end());
@@ -196,7 +196,8 @@ class ListReader {
     if (list_.tensors[static_cast<size_t>(op.output)].origin != Origin::kComputed)
       throw BadInput("{}.output = '{}' is an input or a number, not \"computed\"", value.path(),
                      value.At("output").Text());
-    if (const auto dim = value.Find("dim")) op.reduced = Dims(*dim);
+    if (const auto dim = value.Find("dim"))
+      op.reduced = Dims(*dim, operation->kind == OpEntry::Kind::kCat);
     if (const auto into = value.Find("into")) op.into = FindDim(*into);
     if (is_extern) op.function = value.At("function").Text();
     for (const std::string_view key : operation->constants) {

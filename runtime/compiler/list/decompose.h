@@ -27,6 +27,7 @@ NamedGraph Decompose(const NamedGraph& graph);
 // Inputs without a choice of their own get the layout that their readers want; where a tensor's
 // stick is another than its reader wants, sparse or not, a restickify is inserted: for an input
 // before all other operations, for a computed tensor behind the operation that computes it.
+// What a cat joins is inside sticks only if each of its operands begins with a whole stick.
 // Throws CompileError Unsupported "sparse_stick" for an operation whose `dims` leave out what is
 // inside its sticks.
 NamedGraph PlanSticks(const NamedGraph& graph);

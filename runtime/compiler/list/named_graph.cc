@@ -146,6 +146,39 @@ std::vector<int> SliceDims(const NamedGraph& graph, const NamedOp& op) {
   return dims;
 }
 
+// Each operand has its own dimension in the place of `into`, or is broadcast over it.
+std::vector<int> CatDims(const NamedGraph& graph, NamedOp& op) {
+  if (op.reduced.size() == 1) op.reduced.assign(op.inputs.size(), op.reduced[0]);
+  if (op.reduced.size() != op.inputs.size() || op.into < 0) {
+    throw BadInput("'{}' needs `into`, and one `dim` for each operand, or one for all of them",
+                   op.op);
+  }
+  const NamedDim& into = graph.dims[static_cast<size_t>(op.into)];
+  std::vector<int> dims;
+  int64_t elements = 0;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const NamedTensor& operand = Operand(graph, op, i);
+    if (HasDim(operand.dims, op.into)) {
+      throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
+                     op.op, into.name, operand.name, graph.ShapeText(operand));
+    }
+    std::vector<int> own = operand.dims;
+    std::replace(own.begin(), own.end(), op.reduced[i], op.into);
+    if (own.size() > dims.size()) std::swap(own, dims);
+    AddMissing(dims, own);
+    elements += graph.dims[static_cast<size_t>(op.reduced[i])].size;
+  }
+  if (!HasDim(dims, op.into)) dims.push_back(op.into);
+  for (const int dim : op.reduced) {
+    if (!HasDim(dims, dim)) continue;
+    throw BadInput("'{}' along '{}', which another operand has beside the one that it joins", op.op,
+                   graph.dims[static_cast<size_t>(dim)].name);
+  }
+  if (elements == into.size) return dims;
+  throw BadInput("'{}' of {} elements together into {} = {}", op.op, elements, into.name,
+                 into.size);
+}
+
 }  // namespace
 
 int64_t NamedGraph::Elements(const NamedTensor& tensor) const {
@@ -197,6 +230,16 @@ int64_t SliceStart(const NamedOp& op) {
   return start == op.constants.end() ? 0 : static_cast<int64_t>(start->second);
 }
 
+std::vector<int64_t> CatStarts(const NamedGraph& graph, const NamedOp& op) {
+  std::vector<int64_t> starts;
+  int64_t start = 0;
+  for (const int dim : op.reduced) {
+    starts.push_back(start);
+    start += graph.dims[static_cast<size_t>(dim)].size;
+  }
+  return starts;
+}
+
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
   if (FindNamedOperation(op.op)->kind == EntryKind::kView) return Operand(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -216,6 +259,7 @@ std::string_view HostTypeName(DataFormat format) {
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
+  if (operation.kind == EntryKind::kCat) return CatDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
   if (operation.kind == EntryKind::kView) return SliceDims(graph, op);
   if (operation.kind == EntryKind::kReduction)

@@ -51,9 +51,11 @@ struct NamedOp {
   std::string op;           // OpEntry::name
   std::vector<int> inputs;  // positions in NamedGraph::tensors
   int output = -1;
-  std::vector<int> reduced;                 // positions in NamedGraph::dims; see has_dim
+  // Positions in NamedGraph::dims; see has_dim. Of a cat one for each operand: OutputDims repeats a
+  // single one.
+  std::vector<int> reduced;
   std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
-  int into = -1;              // of a slice: the dimension that the output has instead of `reduced`
+  int into = -1;  // of a slice or cat: the dimension that the output has instead of `reduced`
   std::string function = {};  // of an extern: what computes it, "aten.topk"
 };
 
@@ -82,6 +84,9 @@ struct NamedGraph {
 bool HasDim(const std::vector<int>& dims, int dim);
 // The first index of a slice: its constant "start". 0 where it is not given.
 int64_t SliceStart(const NamedOp& op);
+
+// Where each operand of a cat begins in its result, in elements along `into`.
+std::vector<int64_t> CatStarts(const NamedGraph& graph, const NamedOp& op);
 
 // What the output of `op` has: `reduced` is filled in for a matmul that leaves it to the operands
 // (the last dimension of the first, which the second must have). Dimensions of the operands in

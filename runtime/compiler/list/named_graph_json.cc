@@ -65,12 +65,12 @@ class GraphReader {
                    name, DidYouMean(name, known), name);
   }
 
-  std::vector<int> DimList(const Json& value, const std::string& path) {
+  std::vector<int> DimList(const Json& value, const std::string& path, bool may_repeat = false) {
     std::vector<int> dims;
     for (size_t i = 0; i < List(value, path).size(); ++i) {
       const std::string place = fmt::format("{}[{}]", path, i);
       const int dim = Dim(value[i], place);
-      if (std::find(dims.begin(), dims.end(), dim) != dims.end()) {
+      if (!may_repeat && std::find(dims.begin(), dims.end(), dim) != dims.end()) {
         throw BadInput("{} = {}: dimension '{}' twice; give each its own name", place,
                        Show(value[i]), graph_.dims[static_cast<size_t>(dim)].name);
       }
@@ -174,7 +174,7 @@ class GraphReader {
     const OpEntry& operation = Operation(entry["op"], path + ".op");
     std::vector<std::string> keys = {"op", "inputs", "output", "dims"};
     if (operation.has_dim) keys.emplace_back("dim");
-    if (operation.kind == OpEntry::Kind::kView) keys.emplace_back("into");
+    if (operation.HasInto()) keys.emplace_back("into");
     const bool converts = operation.name == "convert";
     const bool is_extern = operation.kind == OpEntry::Kind::kExtern;
     if (converts || is_extern) keys.emplace_back("dtype");
@@ -192,7 +192,8 @@ class GraphReader {
     op.inputs = Inputs(entry["inputs"], path + ".inputs", operation);
     if (entry.contains("dim")) {
       const Json& dim = entry["dim"];
-      op.reduced = DimList(dim.is_array() ? dim : Json::array({dim}), path + ".dim");
+      const bool joins = operation.kind == OpEntry::Kind::kCat;
+      op.reduced = DimList(dim.is_array() ? dim : Json::array({dim}), path + ".dim", joins);
     }
     if (entry.contains("into")) op.into = Dim(entry["into"], path + ".into");
     for (const std::string_view key : operation.constants) {

@@ -55,7 +55,8 @@ class Promoter {
 
   void Promote(NamedOp& op) {
     const DataFormat format = tensor(op.output).format;
-    CheckUnit(op, format);
+    // Copies are made in any type.
+    if (FindNamedOperation(op.op)->kind != OpEntry::Kind::kCat) CheckUnit(op, format);
     std::map<int, int> converted;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const int input = op.inputs[i];
@@ -153,7 +154,8 @@ class ArrangementChecker {
     const bool moves =
         operation.kind == OpEntry::Kind::kMatmul || operation.name == "restickify" ||
         operation.kind == OpEntry::Kind::kExtern ||
-        (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick);
+        (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick) ||
+        (operation.kind == OpEntry::Kind::kCat && op.into == output.stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {
       throw Refusal("dtype", output,
                     fmt::format("'{}' {} of float32 would need another dimension inside its "

@@ -65,6 +65,12 @@ class StickPlanner {
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       if (wanted[0] == op.reduced[0] && CutsSticks(op)) wanted = {OtherThan(op.reduced[0], op)};
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
+    } else if (operation.kind == OpEntry::Kind::kCat) {
+      stick(op.output) = CatStick(op, output);
+      for (size_t i = 0; i < op.inputs.size(); ++i) {
+        const int own = stick(op.output) == op.into ? op.reduced[i] : stick(op.output);
+        wanted.push_back(HasDim(tensor(op.inputs[i]).dims, own) ? own : kSparse);
+      }
     } else if (operation.kind == OpEntry::Kind::kExtern) {
       // Sticks lie where tensors of the host have them.
       for (const int input : op.inputs) {
@@ -103,6 +109,27 @@ class StickPlanner {
     const int64_t end = start + graph_.dims[static_cast<size_t>(op.into)].size;
     const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
     return start % per_stick != 0 || (end % per_stick != 0 && end != size);
+  }
+
+  // That of the first operand that has one; `into` only if every operand begins with a stick.
+  int CatStick(const NamedOp& op, const std::vector<int>& output) const {
+    int chosen = kFree;
+    bool all_sparse = true;
+    for (size_t i = 0; i < op.inputs.size() && chosen == kFree; ++i) {
+      const int known = stick_[static_cast<size_t>(op.inputs[i])];
+      all_sparse = all_sparse && known == kSparse;
+      if (known >= 0) chosen = known == op.reduced[i] ? op.into : known;
+    }
+    if (all_sparse) return kSparse;
+    if (chosen == kFree || !HasDim(output, chosen)) chosen = output.back();
+    const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
+    const std::vector<int64_t> starts = CatStarts(graph_, op);
+    const bool whole = std::all_of(starts.begin(), starts.end(),
+                                   [&](int64_t start) { return start % per_stick == 0; });
+    if (chosen != op.into || whole) return chosen;
+    const auto other =
+        std::find_if(output.rbegin(), output.rend(), [&](int dim) { return dim != op.into; });
+    return other == output.rend() ? kSparse : *other;
   }
 
   // The last other dimension of the operand; sparse sticks if it has none.

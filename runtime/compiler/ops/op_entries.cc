@@ -299,6 +299,13 @@ void AddComposites(Table& table) {
   slice.constants = {"start"};
   slice.has_dim = true;
   table.push_back(std::move(slice));
+  constexpr int kMostParts = 256;
+  OpEntry cat = Means(Entry("cat", EntryKind::kCat, 1, kMostParts),
+                      "the operands one behind the other along `into`: of each the elements of its "
+                      "`dim`, over which an operand without it is broadcast");
+  cat.aliases = {"concat", "concatenate"};
+  cat.has_dim = true;
+  table.push_back(std::move(cat));
   OpEntry outside =
       Means(Entry("extern", EntryKind::kExtern, 0, 16), "what `function` computes outside");
   outside.aliases = {"fallback"};

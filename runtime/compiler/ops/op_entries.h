@@ -24,6 +24,7 @@ struct OpEntry {
     kMatmul,     // of both operands, without the one that is summed
     kComposite,  // as its chain of other operations has it (list/decompose.h)
     kView,       // computes nothing: its readers read the operand, from an offset on
+    kCat,        // those of its operands, with one more: they follow each other along it
     kExtern,     // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
   };
 
@@ -35,14 +36,16 @@ struct OpEntry {
   int min_inputs = 1, max_inputs = 1;
   std::vector<std::string_view> constants;  // keys that it may have in a list
   bool has_dim =
-      false;  // `dim` is summed, works along, (restickify) goes into the stick, is sliced
+      false;  // `dim` is summed, works along, (restickify) goes into the stick, is sliced, joined
   // What the card executes; of a reduction one for each side of the stick. None: composites, which
-  // decompose.h takes apart, and views.
+  // decompose.h takes apart, views, and kCat, which is a copy of each operand.
   std::vector<OpFunc> op_funcs;
   // Of a reduction: the OpFunc that makes the whole of two partial results; "": none does.
   std::string_view combiner;
   std::string_view meaning;  // where the functions of the vector unit do not say it
 
+  // A dimension of the operands becomes another one, `into`.
+  bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat; }
   // What a list's operation becomes; "": nothing by itself. (convert: depends on the types.)
   std::string_view op_func() const {
     return op_funcs.empty() || kind == Kind::kComposite ? "" : op_funcs.front().name;

@@ -115,7 +115,10 @@ std::vector<TileLevel> LevelsOf(const Graph& graph, const std::vector<std::strin
 DimNames NameLoops(const Graph& graph) {
   DimNames loops;
   for (const GraphOp& op : graph.ops) {
-    if (!op.IsComputed()) continue;
+    if (!op.IsComputed()) {  // a buffer may have names of its own, those that write it fill in
+      if (!op.loop_names.empty()) loops[op.name] = op.loop_names;
+      continue;
+    }
     std::vector<std::string> names = op.loop_names;
     names.resize(op.ranges.size() + op.reduction_ranges.size());
     for (const GraphRead& read : op.reads) {

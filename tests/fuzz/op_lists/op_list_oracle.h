@@ -268,12 +268,31 @@ class OpListOracle {
     return result;
   }
 
+  OracleTensor Cat(const std::vector<OracleTensor>& x, const Names& along,
+                   const std::string& into) const {
+    Names dims = {into};
+    for (size_t i = 0; i < x.size(); ++i)
+      for (const std::string& dim : x[i].dims)
+        if (dim != along[i] && !Has(dims, dim)) dims.push_back(dim);
+    return Make(dims, [&](Index i) {
+      int64_t at = i.at(into);
+      size_t part = 0;
+      for (; at >= sizes_.at(along[part]); ++part) at -= sizes_.at(along[part]);
+      i[along[part]] = at;
+      return Element(x[part], i);
+    });
+  }
+
   void Run(const Json& op) {
     const auto name = op.at("op").get<std::string>();
     std::vector<OracleTensor> x;
     for (const Json& input : op.at("inputs")) x.push_back(Operand(input));
     Names along;
-    if (op.contains("dim")) along = {op.at("dim").get<std::string>()};
+    if (op.contains("dim") && op.at("dim").is_array()) {
+      along = op.at("dim").get<Names>();
+    } else if (op.contains("dim")) {
+      along = {op.at("dim").get<std::string>()};
+    }
     OracleTensor& out = tensors_[op.at("output").get<std::string>()];
     if (name == "matmul") {
       out = Multiplied(x[0], x[1], along.empty() ? x[0].dims.back() : along[0]);
@@ -292,6 +311,8 @@ class OpListOracle {
         i[along[0]] = start + i.at(into);
         return Element(x[0], i);
       });
+    } else if (name == "cat") {
+      out = Cat(x, along, op.at("into"));
     } else if (name == "swiglu") {
       out = Zip("mul", Map("silu", {}, x[0]), x[1]);
     } else if (name == "where") {

@@ -155,6 +155,8 @@ class RandomOpList {
       const Tensor c = Pick(tensors_);
       op = {{"op", "where"}, {"inputs", {a.name, b.name, c.name}}};
       dims = Union({&a, &b, &c});
+    } else if (kind == 101 || (kind >= 78 && kind < 82)) {
+      if (!MakeCat(number, a, op, dims)) return false;
     } else if (kind < 82) {
       const std::string name = Pick(Names{"sum", "mean", "amax", "amin"});
       const std::string along = Pick(a.dims);
@@ -204,6 +206,43 @@ class RandomOpList {
     list_["ops"].push_back(std::move(op));
     tensors_.push_back(std::move(out));
     return true;
+  }
+
+  // Of tensors that have a dimension of their own, or are broadcast, and of numbers.
+  bool MakeCat(int number, const Tensor& first, Json& op, Names& dims) {
+    const std::string into = "S" + std::to_string(number);
+    const std::string along = Pick(first.dims);
+    op = {{"op", "cat"}, {"inputs", Json::array()}, {"dim", Json::array()}, {"into", into}};
+    Names joined;
+    int64_t size = 0;
+    const auto add = [&](const Json& input, const Names& has, const std::string& own) {
+      op["inputs"].push_back(input);
+      op["dim"].push_back(own);
+      joined.push_back(own);
+      size += Size(own);
+      for (const std::string& dim : has)
+        if (dim != own && !Has(dims, dim)) dims.push_back(dim);
+    };
+    add(first.name, first.dims, along);
+    const int more = Between(0, 3);
+    for (int i = 0; i < more; ++i) {
+      const Tensor b = Pick(tensors_);
+      const auto other = std::find_if(b.dims.begin(), b.dims.end(), [&](const std::string& dim) {
+        return !Has(first.dims, dim);
+      });
+      const bool has_own = Has(b.dims, along) || other == b.dims.end();
+      if (OneIn(5)) {
+        add(Pick(std::vector<double>{0, -1, 0.5}), {}, along);
+      } else {
+        add(b.name, b.dims, has_own ? along : *other);
+      }
+    }
+    dims.insert(dims.begin() + Between(0, static_cast<int>(dims.size())), into);
+    list_["dims"][into] = size;
+    if (OneIn(3)) op["dims"] = dims;
+    dims_.push_back(into);
+    return std::none_of(joined.begin(), joined.end(),
+                        [&](const std::string& own) { return Has(dims, own); });
   }
 
   bool IsRead(const std::string& name) const {

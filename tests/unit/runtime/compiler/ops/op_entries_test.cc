@@ -108,6 +108,8 @@ std::string Shape(const OpEntry& entry) {
       return entry.name == "swiglu" || entry.name == "silu" ? "broadcast" : "of its chain";
     case OpEntry::Kind::kView:
       return "`into` for `dim`";
+    case OpEntry::Kind::kCat:
+      return "of all, with `into` for `dim`";
     case OpEntry::Kind::kExtern:
       break;
   }
@@ -126,6 +128,7 @@ std::string StepNames(const OpFunc& func) {
 
 std::string Instructions(const OpEntry& entry) {
   if (entry.kind == OpEntry::Kind::kComposite) return "a chain of operations";
+  if (entry.kind == OpEntry::Kind::kCat) return "a copy of each operand";
   if (entry.op_funcs.empty()) return "nothing";
   const OpFunc& func = entry.op_funcs.front();
   switch (func.op_class) {
