@@ -190,13 +190,17 @@ class Evaluator {
                     const std::vector<int>& reduced, std::string_view name) const {
     const FoldFunction<double>& fold = *FindFold<double>(name);
     const std::vector<int64_t> terms = Places(operand, reduced);
+    // Sums that are narrower than float32 are kept in more bits than their result has.
+    const bool every_sum = rounds_ && format_ == DataFormat::kIeeeFp32;
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = Offsets({operand}, dims, i)[0];
         double value = fold.start;
-        for (const int64_t term : terms)
+        for (const int64_t term : terms) {
           value = fold.combine(value, fold.element(operand.data[at + term]));
+          if (every_sum) value = Rounded(value);
+        }
         result[static_cast<size_t>(i)] = Rounded(value);
       }
     });

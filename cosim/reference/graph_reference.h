@@ -16,8 +16,9 @@ namespace spyre::cosim {
 using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor::dims
 
 // kEveryResult: each result, also those inside a softmax, a norm or an attention, is rounded once
-// to SEN169_FP16 (those of float32 operations: to that), and a norm's variance is the difference of
-// two means, as the card has it. Not the card's bits: a measure of what rounding costs.
+// to SEN169_FP16 (those of float32 operations, and each step of their sums: to that), and a norm's
+// variance is the difference of two means, as the card has it. Not the card's bits: a measure of
+// what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
 // Told of each result by the position of its tensor; what it makes of the values is what others

@@ -84,25 +84,15 @@ void AskFor(Connection& client, const DmaAccess& access, uint64_t at,
              });
 }
 
-bool WriteByMessages(Connection& client, uint64_t address, const uint8_t* data, uint64_t bytes,
-                     uint64_t message_bytes) {
-  while (bytes > 0) {
-    const DmaAccess access{address, std::min(bytes, message_bytes)};
-    std::string message(BytesOf(access));
-    message.append(reinterpret_cast<const char*>(data), access.count);
-    bool come = false, good = false;
-    client.Ask(Command::kDmaWrite, message, [&](const std::optional<std::string>& reply) {
-      come = true;
-      // The specification gives the reply's count 4 bytes, libvfio-user 8.
-      good = reply && reply->size() >= 12 && std::memcmp(reply->data(), &access, 12) == 0;
-    });
-    client.AwaitWhole(come);
-    if (!good) return false;
-    data += access.count;
-    address += access.count;
-    bytes -= access.count;
-  }
-  return true;
+void SendTo(Connection& client, const DmaAccess& access, const uint8_t* data,
+            const std::shared_ptr<Parts>& parts) {
+  ++parts->left;
+  std::string message(BytesOf(access));
+  message.append(reinterpret_cast<const char*>(data), access.count);
+  client.Ask(Command::kDmaWrite, message, [access, parts](const std::optional<std::string>& reply) {
+    // The specification gives the reply's count 4 bytes, libvfio-user 8.
+    parts->Come(reply && reply->size() >= 12 && std::memcmp(reply->data(), &access, 12) == 0);
+  });
 }
 
 }  // namespace
@@ -262,15 +252,30 @@ std::shared_ptr<model::LateAnswer> ClientMemory::Ask(uint64_t address, uint64_t 
   return answer;
 }
 
-bool ClientMemory::Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
-                         uint64_t message_bytes) const {
-  if (!Allows(address, bytes, true)) return false;
+bool ClientMemory::Write(uint64_t address, const uint8_t* data, uint64_t bytes) const {
   return ForPieces(address, bytes,
                    [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
-                     if (window.file == nullptr)
-                       return WriteByMessages(client, address + at, data + at, here, message_bytes);
                      return WriteFileAt(window.file->descriptor.get(), data + at, here, offset);
                    });
+}
+
+std::shared_ptr<model::LateAnswer> ClientMemory::Send(uint64_t address, const uint8_t* data,
+                                                      uint64_t bytes, Connection& client,
+                                                      uint64_t message_bytes) const {
+  auto answer = std::make_shared<model::LateAnswer>();
+  const auto parts = std::make_shared<Parts>();
+  parts->whole = answer;
+  parts->Come(ForPieces(
+      address, bytes, [&](const Window& window, uint64_t offset, uint64_t at, uint64_t here) {
+        if (window.file != nullptr)
+          return WriteFileAt(window.file->descriptor.get(), data + at, here, offset);
+        for (uint64_t done = 0; done < here; done += message_bytes) {
+          const DmaAccess access{address + at + done, std::min(here - done, message_bytes)};
+          SendTo(client, access, data + at + done, parts);
+        }
+        return true;
+      }));
+  return answer;
 }
 
 }  // namespace spyre::cosim

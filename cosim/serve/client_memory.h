@@ -43,15 +43,16 @@ class ClientMemory {
   bool Allows(uint64_t address, uint64_t bytes, bool write) const;
   // Whether all of it lies in windows with files.
   bool InFiles(uint64_t address, uint64_t bytes) const;
-  // These three do not ask what is allowed. Only if InFiles:
+  // These four do not ask what is allowed. Only if InFiles:
   bool Read(uint64_t address, uint8_t* data, uint64_t bytes) const;
+  bool Write(uint64_t address, const uint8_t* data, uint64_t bytes) const;
   // Asks the client for what is not in files; messages carry at most `message_bytes`. The answer
   // may be here at once. It is a refusal, at the latest, when a window in which it lies is removed.
   std::shared_ptr<model::LateAnswer> Ask(uint64_t address, uint64_t bytes, Connection& client,
                                          uint64_t message_bytes);
-  // Waits for the client where a window has no file.
-  bool Write(uint64_t address, const uint8_t* data, uint64_t bytes, Connection& client,
-             uint64_t message_bytes) const;
+  // The same for a write: sends what is not in files. The answer has no data.
+  std::shared_ptr<model::LateAnswer> Send(uint64_t address, const uint8_t* data, uint64_t bytes,
+                                          Connection& client, uint64_t message_bytes) const;
 
   template <typename Visit>
   void ForEach(const Visit& visit) const {

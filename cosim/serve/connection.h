@@ -70,6 +70,8 @@ class Connection {
   void AwaitPrompt(const bool& come);
   void AwaitWhole(const bool& come);
   bool owes_answers() const { return !questions_.empty(); }
+  // What the client has not taken of what was sent.
+  size_t unsent_bytes() const { return unsent_.size(); }
   void CheckPatience();  // now and then
 
  private:

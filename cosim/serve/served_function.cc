@@ -21,6 +21,8 @@ using vfio_user::Command;
 // and after 53 days there are no more.
 constexpr uint64_t kLongestPausePs = 1'000'000'000'000'000;
 constexpr uint64_t kLatestPs = 1ull << 62;
+// What may wait for a client that does not read, or answer, before further writes are refused.
+constexpr size_t kMaxWaitingBytes = 64 << 20;
 
 // The space of a region that is not empty.
 model::HostAccess::Space SpaceOf(uint32_t region) {
@@ -85,6 +87,8 @@ void ServedFunction::Disconnect() {
   client_.reset();
   memory_.Clear();
   lines_.Clear();
+  posted_.clear();
+  held_.clear();
   access_.reset();
   pause_.reset();
   site_.card->bridge().ForgetInterrupts(function());
@@ -104,6 +108,7 @@ void ServedFunction::Configure(uint32_t offset, uint32_t value, unsigned enables
 // The low half of the register is Device Control; a status above it is not to be cleared. Where the
 // card is lost, its own reset is what a function-level one of the physical function cannot be.
 void ServedFunction::Reset() {
+  LetHeldGo();
   if (function() == 0 && !site_.card->LossOfCard().empty()) {
     Log("the card is lost, and is reset as a whole");
     site_.card->HotReset();
@@ -113,7 +118,32 @@ void ServedFunction::Reset() {
   site_.card->bridge().ForgetInterrupts(function());
 }
 
+void ServedFunction::SettlePosted() {
+  const auto settled = [this](const Posted& write) {
+    if (write.answer->here && !write.answer->good && connection_->open())
+      Log(fmt::format("the client has refused {} bytes at {:#x} after the card had gone on",
+                      write.bytes, write.address));
+    return write.answer->here;
+  };
+  posted_.erase(std::remove_if(posted_.begin(), posted_.end(), settled), posted_.end());
+  if (posted_.empty()) LetHeldGo();
+}
+
+void ServedFunction::LetHeldGo() {
+  held_bytes_ = 0;
+  for (const auto& action : std::exchange(held_, {})) action();
+}
+
+void ServedFunction::Raise(unsigned vector) {
+  if (posted_.empty()) {
+    lines_.Raise(vector);
+  } else {
+    held_.emplace_back([this, vector] { lines_.Raise(vector); });
+  }
+}
+
 void ServedFunction::Serve() {
+  if (!posted_.empty()) SettlePosted();
   while (connection_ != nullptr && connection_->open() && !waiting() &&
          !connection_->wants_to_write()) {
     std::optional<ClientMessage> message = connection_->Next();
@@ -205,6 +235,8 @@ int ServedFunction::MapMemory(ClientMessage& message) {
 int ServedFunction::UnmapMemory(const ClientMessage& message) {
   vfio_user::DmaUnmap unmap;
   if (!Take(message, unmap) || unmap.argsz < sizeof(unmap)) return EINVAL;
+  // Accesses in flight end first. What was posted by messages is before the reply on the socket.
+  LetHeldGo();
   std::vector<uint64_t> removed;
   const int error = memory_.Unmap(unmap, removed);
   if (error != 0) return error;
@@ -343,8 +375,16 @@ HostSide::Answer ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t 
                                       std::shared_ptr<model::LateAnswer>* late) {
   using Answer = HostSide::Answer;
   if (connection_ == nullptr || !memory_.Allows(address, bytes, false)) return Answer::kRefused;
-  // In lockstep nothing depends on how fast a client is; a recording has no word for what is late.
-  if (memory_.InFiles(address, bytes) || mode_ == TimeMode::kLockstep || site_.recorder != nullptr)
+  const bool in_files = memory_.InFiles(address, bytes);
+  if (in_files && !held_.empty()) {
+    *late = std::make_shared<model::LateAnswer>();
+    held_.emplace_back([this, address, bytes, answer = *late] {
+      answer->data.resize(bytes);
+      answer->Come(memory_.Read(address, answer->data.data(), bytes));
+    });
+    return Answer::kLater;
+  }
+  if (in_files || waits_for_clients())
     return Peek(address, data, bytes) ? Answer::kDone : Answer::kRefused;
   auto answer = memory_.Ask(address, bytes, *connection_, client_->transfer_bytes);
   connection_->AwaitPrompt(answer->here);
@@ -356,12 +396,35 @@ HostSide::Answer ServedFunction::Read(uint64_t address, uint8_t* data, uint64_t 
   return answer->good ? Answer::kDone : Answer::kRefused;
 }
 
+// A write is posted, as on PCIe: a client that does not answer at once holds up nothing.
 bool ServedFunction::Write(uint64_t address, const uint8_t* data, uint64_t bytes) {
-  if (connection_ == nullptr ||
-      !memory_.Write(address, data, bytes, *connection_, client_->transfer_bytes)) {
-    return false;
+  if (connection_ == nullptr || !memory_.Allows(address, bytes, true)) return false;
+  if (memory_.InFiles(address, bytes)) {
+    if (!WriteFiles(address, data, bytes)) return false;
+  } else {
+    if (connection_->unsent_bytes() > kMaxWaitingBytes) return false;
+    auto answer = memory_.Send(address, data, bytes, *connection_, client_->transfer_bytes);
+    if (waits_for_clients()) {
+      connection_->AwaitWhole(answer->here);
+    } else {
+      connection_->AwaitPrompt(answer->here);
+    }
+    if (answer->here && !answer->good) return false;
+    if (!answer->here) posted_.push_back({address, bytes, std::move(answer)});
   }
   if (site_.recorder != nullptr) site_.recorder->CardWrote(function(), address, bytes);
+  return true;
+}
+
+bool ServedFunction::WriteFiles(uint64_t address, const uint8_t* data, uint64_t bytes) {
+  if (posted_.empty()) return memory_.Write(address, data, bytes);
+  if (held_bytes_ + bytes > kMaxWaitingBytes) return false;
+  held_bytes_ += bytes;
+  held_.emplace_back([this, address, written = std::string(data, data + bytes)] {
+    const auto* from = reinterpret_cast<const uint8_t*>(written.data());
+    if (!memory_.Write(address, from, written.size()))
+      Log(fmt::format("cannot write {} bytes at {:#x}", written.size(), address));
+  });
   return true;
 }
 

@@ -45,7 +45,8 @@ class ServedFunction {
   // Of the client, once it has said its version; else null.
   const ClientVersion* client() const { return client_ ? &*client_ : nullptr; }
 
-  // Answers commands, in order, until one has to wait for the card.
+  // Answers commands, in order, until one has to wait for the card. Before that: what waited for
+  // posted writes.
   void Serve();
 
   // The client waits for something that happens at wake_ps, or sooner.
@@ -64,7 +65,8 @@ class ServedFunction {
   bool Write(uint64_t address, const uint8_t* data, uint64_t bytes);
   // Whatever the card may; waits for the client.
   bool Peek(uint64_t address, uint8_t* data, uint64_t bytes);
-  void Raise(unsigned vector) { lines_.Raise(vector); }
+  // Behind the writes that were posted before it, as on PCIe.
+  void Raise(unsigned vector);
 
  private:
   // The client's processor works, or sleeps until an interrupt.
@@ -81,6 +83,13 @@ class ServedFunction {
   int MapMemory(ClientMessage& message);
   int UnmapMemory(const ClientMessage& message);
   DeviceInfo Info() const { return {function(), client_->time_client.has_value()}; }
+  // In lockstep nothing depends on how fast a client is; a recording has no word for what is late.
+  bool waits_for_clients() const {
+    return mode_ == TimeMode::kLockstep || site_.recorder != nullptr;
+  }
+  void SettlePosted();
+  void LetHeldGo();
+  bool WriteFiles(uint64_t address, const uint8_t* data, uint64_t bytes);
   int Describe(const ClientMessage& message);
   int AccessRegion(const ClientMessage& message);
   int AccessTime(const ClientMessage& message, uint64_t offset, const std::string& data,
@@ -107,6 +116,17 @@ class ServedFunction {
   std::unique_ptr<CardAccess> access_;
   std::optional<Pause> pause_;
   uint32_t wait_result_ = 0;
+
+  // Writes that the client has been sent and has not answered; the card went on.
+  struct Posted {
+    uint64_t address, bytes;
+    std::shared_ptr<model::LateAnswer> answer;
+  };
+  std::vector<Posted> posted_;
+  // What must not be seen before them, in its order: writes of files, reads that may see those,
+  // interrupts. Empty if posted_ is.
+  std::vector<std::function<void()>> held_;
+  uint64_t held_bytes_ = 0;
 };
 
 }  // namespace spyre::cosim

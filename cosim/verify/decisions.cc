@@ -54,8 +54,8 @@ ResultHook Take(const Decisions& decisions) {
   };
 }
 
-// Of two decisions, one is in one of so many parts of them and the other is not, but in one case of
-// 2^kParts.
+// Some of the decisions are taken the other way, by chance: of two, one is in one of so many parts
+// of them and the other is not, but in one case of 2^kParts.
 constexpr unsigned kParts = 6;
 
 class CloseDecisions {
@@ -73,12 +73,20 @@ class CloseDecisions {
     }
   }
 
-  // part 0: all of them are taken the other way; else those of this part.
+  // All of them are taken the other way.
+  Decisions Turned(Decisions decisions) const {
+    for (const Close& close : close_) Turn(decisions, close);
+    return decisions;
+  }
+  // Those of a part are.
   Decisions Turned(Decisions decisions, unsigned part) const {
-    for (const auto& [tensor, element, parts] : close_) {
-      double& decision = decisions.at(tensor)[element];
-      if (part == 0 || (parts >> part & 1) != 0) decision = 1 - decision;
-    }
+    for (const Close& close : close_)
+      if ((close.parts >> part & 1) != 0) Turn(decisions, close);
+    return decisions;
+  }
+  // All of them come out as `decision`, 0 or 1.
+  Decisions All(Decisions decisions, double decision) const {
+    for (const Close& close : close_) decisions.at(close.tensor)[close.element] = decision;
     return decisions;
   }
 
@@ -88,6 +96,11 @@ class CloseDecisions {
     size_t element;
     uint64_t parts;  // of which it is one, by bits
   };
+  static void Turn(Decisions& decisions, const Close& close) {
+    double& decision = decisions.at(close.tensor)[close.element];
+    decision = 1 - decision;
+  }
+
   std::vector<Close> close_;
   std::mt19937_64 random_{1};
 };
@@ -96,6 +109,10 @@ void Widen(OtherDecisions& others, const DoubleTensor& values) {
   for (size_t i = 0; i < values.size(); ++i) {
     // What is not finite on one side may be anything between.
     const bool is_finite = std::isfinite(values[i]);
+    // Of one decision there are two values, to the bit.
+    if (!is_finite || (others.low[i] != others.high[i] && values[i] != others.low[i] &&
+                       values[i] != others.high[i]))
+      others.several[i] = true;
     others.low[i] = std::min(others.low[i], is_finite ? values[i] : -HUGE_VAL);
     others.high[i] = std::max(others.high[i], is_finite ? values[i] : HUGE_VAL);
   }
@@ -130,18 +147,21 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
     sides.rounded.erase(difference);
   }
   if (close.empty()) return sides;
-  const Decisions all = close.Turned(decisions, 0);
+  const Decisions all = close.Turned(decisions);
   const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult, Take(all));
   for (const auto& [output, ideal] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(all))) {
     const DoubleTensor& own = sides.ideal.at(output);
-    OtherDecisions& others = sides.others[output] = {ideal, rounded.at(output), own, own};
+    OtherDecisions& others =
+        sides.others[output] = {ideal, rounded.at(output), own, own, std::vector<bool>(own.size())};
     Widen(others, ideal);
   }
-  for (unsigned part = 1; part <= kParts; ++part) {
-    const Decisions some = close.Turned(decisions, part);
+  const auto widen = [&](const Decisions& some) {
     for (const auto& [output, values] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(some)))
       Widen(sides.others.at(output), values);
-  }
+  };
+  widen(close.All(decisions, 0));
+  widen(close.All(decisions, 1));
+  for (unsigned part = 0; part < kParts; ++part) widen(close.Turned(decisions, part));
   return sides;
 }
 

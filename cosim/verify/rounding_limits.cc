@@ -71,15 +71,12 @@ void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,
     const double value =
         HostValue(tensor.host_format, HostBits(tensor.host_format, got.data(), at));
     double expected = ideal[i];
-    const auto stays_in = [&](double low, double high) {
-      return others->low[i] >= low - limit && others->high[i] <= high + limit;
-    };
-    if (others != nullptr && std::isfinite(ideal[i]) && !stays_in(ideal[i], ideal[i])) {
+    if (others != nullptr && std::isfinite(ideal[i]) &&
+        (others->low[i] < ideal[i] - limit || others->high[i] > ideal[i] + limit)) {
       ++result.undecided;
       limit = std::max(limit, other_limits->Of(i));
-      const auto [low, high] = std::minmax(ideal[i], others->ideal[i]);
       if (std::isfinite(value))
-        expected = stays_in(low, high) ? std::clamp(value, low, high) : value;
+        expected = others->several[i] ? value : std::clamp(value, others->low[i], others->high[i]);
     }
     meter.Add(value, expected, limit, at);
   }

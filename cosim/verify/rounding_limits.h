@@ -41,11 +41,12 @@ class RoundingLimits {
 struct OtherDecisions {
   DoubleTensor ideal, rounded;  // all of them
   DoubleTensor low, high;       // the least and the largest of each element: none, all, and some
+  std::vector<bool> several;    // decisions change the element
 };
 
 // Adds the errors of one output to `result`. others: null if no decision is close.
-// Of an element that follows them, what lies between `ideal` and `others->ideal` is no error; one
-// that goes beyond both, as it depends on several of them, has no limit. Both are counted as
+// Of an element that follows one of them, what lies between both sides is no error; one that
+// follows several has no limit, as not all of their combinations are evaluated. Both are counted as
 // undecided. elements: the positions on the host of the elements of `ideal` and `rounded`; empty:
 // these are all of the tensor, in order. Where result.tolerance is given, no element has a limit.
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,

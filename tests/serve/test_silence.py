@@ -65,6 +65,39 @@ class Silence(served_card.ServedCard):
             self.assertEqual(window[32768:52768], window[:20_000])
             self.stop()
 
+    def test_a_write_that_is_not_answered_holds_nobody_and_is_seen_before_its_completion(self):
+        for time in (["--time", "free"], ["--time", "paced", "--factor", "1"]):
+            silent, other, memory = self.two_clients(*time, config=CONFIG.format(control="timed"))
+            vector = silent.enable_msi()[0]
+            self.assertEqual(silent.run(spyre.DMA_IN, host=BASE, device=0, size=20_000), 0)
+            silent.client.silent = True
+            silent.submit(spyre.DMA_OUT, host=BASE + 32768, device=0, size=20_000,
+                          flags=spyre.INTERRUPT)
+            silent.ring()
+            self.await_question(silent)
+            doubling.launch(self, other, memory, BASE)
+            self.assert_asked_in_vain(silent)
+            self.assertIsNone(silent.poll(), "the completion lies behind the bytes")
+            self.assertFalse(vfio_user.wait_eventfd(vector, seconds=0))
+            silent.client.answer_all()
+            self.assertEqual(spyre.status_of(silent.wait()[1]), 0)
+            self.assertTrue(vfio_user.wait_eventfd(vector))
+            window = silent.client.memory[BASE]
+            self.assertEqual(window[32768:52768], window[:20_000])
+            self.stop()
+
+    def test_a_window_goes_in_which_a_write_is_not_answered(self):
+        silent, other, memory = self.two_clients(config=CONFIG.format(control="timed"))
+        silent.client.silent = True
+        silent.submit(spyre.DMA_OUT, host=BASE, device=0, size=20_000)
+        silent.ring()
+        self.await_question(silent)
+        silent.client.dma_unmap(BASE, 1 << 16)
+        silent.client.answer_all()
+        silent.wait()
+        self.assertEqual(silent.run(spyre.DMA_OUT, host=BASE, device=0, size=128), HOST_FAULT)
+        doubling.launch(self, other, memory, BASE)
+
     def test_ring_entries_that_do_not_come_hold_their_function_only(self):
         for control in ("timed", "rtl"):
             silent, other, memory = self.two_clients(config=CONFIG.format(control=control),
