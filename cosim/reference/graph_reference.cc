@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// EvaluateGraph; in one file because it is the definition of every operation of a list.
 #include "cosim/reference/graph_reference.h"
 
 #include <algorithm>
@@ -320,6 +321,7 @@ class Evaluator {
     if (operation.kind == OpEntry::Kind::kReduction) return Reduce(op);
     if (operation.kind == OpEntry::Kind::kView) return Slice(op);
     if (operation.kind == OpEntry::Kind::kCat) return Cat(op);
+    if (operation.kind == OpEntry::Kind::kGather) return Gather(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);
@@ -362,6 +364,24 @@ class Evaluator {
         rest /= Size(*dim);
       }
       result[static_cast<size_t>(i)] = x.data[at];
+    }
+    return result;
+  }
+
+  // Each element is that of the table at the number which the indices have there.
+  DoubleTensor Gather(const NamedOp& op) const {
+    const Operand table = In(op, 0), indices = In(op, 1);
+    const std::vector<int>& dims = OutputDims(op);
+    const int64_t rows = Size(op.reduced[0]);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      const std::vector<int64_t> at = Offsets({table, indices}, dims, i);
+      const auto row = static_cast<int64_t>(indices.data[at[1]]);
+      if (row < 0 || row >= rows) {
+        throw BadInput("'{}': index {} of '{}' is not below {}", Tensor(op.output).name, row,
+                       Tensor(op.inputs[1]).name, rows);
+      }
+      result[static_cast<size_t>(i)] = table.data[at[0] + row * Stride(table, op.reduced[0])];
     }
     return result;
   }

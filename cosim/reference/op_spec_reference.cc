@@ -14,6 +14,7 @@
 #include "cosim/reference/matmul_block.h"
 #include "cosim/reference/op_spec_functions.h"
 #include "cosim/reference/op_spec_places.h"
+#include "runtime/compiler/ir/checked.h"
 
 namespace spyre::cosim {
 namespace {
@@ -54,9 +55,17 @@ class OpSpecReference::Execution {
  public:
   Execution(OpSpecReference& reference, const OpSpec& op)
       : reference_(reference), op_(op), meaning_(MeaningOf(op)) {
-    const auto inputs = static_cast<size_t>(std::count_if(
+    auto inputs = static_cast<size_t>(std::count_if(
         op.args.begin(), op.args.end(), [](const TensorArg& arg) { return arg.is_input; }));
     if (inputs + 1 != op.args.size()) Refuse("it has more than one output");
+    for (size_t i = 0; i < inputs; ++i) {
+      const int chosen = op.args[i].related_value_tensor_idx;
+      if (chosen < 0) continue;
+      if (inputs != 2 || chosen == static_cast<int>(i) || chosen >= 2 || op.op != "identity")
+        Refuse("an index tensor chooses from the other of two inputs of 'identity'");
+      index_ = i;
+      --inputs;
+    }
     if (inputs < meaning_.least_inputs || inputs > meaning_.most_inputs) {
       Refuse(fmt::format("it has {} inputs; {} to {} are expected", inputs, meaning_.least_inputs,
                          meaning_.most_inputs));
@@ -87,6 +96,7 @@ class OpSpecReference::Execution {
       case OpMeaning::Kind::kTwoTotals:
         return Reduction(kept, folded);
       default:
+        if (index_) return Choose(kept);
         if (!folded.empty()) {
           Refuse(fmt::format("an input walks '{}', which the result does not have",
                              op_.iteration_space[folded.front()].name));
@@ -168,6 +178,22 @@ class OpSpecReference::Execution {
         results[i] = round_(meaning_.elements(in, constants_, round_));
       }
     });
+    Commit(at.back(), results);
+  }
+
+  // Of a tensor in blocks, those that the indices name.
+  void Choose(const std::vector<size_t>& kept) const {
+    const std::vector<std::vector<int64_t>> at = SpreadAll(kept);
+    const size_t table = 1 - *index_;
+    int64_t block = operands_[table].bytes;
+    for (const int64_t size : op_.args[table].device_size)
+      block = compiler::CheckedProduct(block, size);
+    std::vector<double> results(at.back().size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      const double number = Read(operands_[*index_], at[*index_][i]);
+      const auto row = static_cast<int64_t>(std::isfinite(number) ? number : -1);
+      results[i] = round_(Read(operands_[table], at[table][i] + block * row));
+    }
     Commit(at.back(), results);
   }
 
@@ -273,6 +299,7 @@ class OpSpecReference::Execution {
   OpSpecReference& reference_;
   const OpSpec& op_;
   const OpMeaning& meaning_;
+  std::optional<size_t> index_;  // position of the index tensor
   std::vector<double> constants_;
   std::vector<Operand> operands_;  // inputs, then the output
   RoundFunction round_;

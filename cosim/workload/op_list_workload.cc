@@ -24,6 +24,7 @@
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
+#include "runtime/compiler/list/list_uses.h"
 #include "runtime/flex/scheduler.h"
 
 namespace spyre::cosim {
@@ -237,6 +238,8 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
     const compiler::NamedTensor& named = list->tensors[static_cast<size_t>(argument.tensor)];
     tensor.file = named.file;
     tensor.causal = named.causal;
+    if (const int64_t limit = compiler::IndexLimit(*list, argument.tensor); limit > 0)
+      tensor.whole_below = limit;
   }
   plan.warnings = result.log;
   plan.decisions = result.decisions;

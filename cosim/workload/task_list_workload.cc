@@ -24,6 +24,7 @@
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
+#include "runtime/compiler/list/list_uses.h"
 #include "runtime/compiler/list/promote_types.h"
 
 namespace spyre::cosim {
@@ -280,6 +281,8 @@ class TaskListPlanner {
     tensor.shape = graph_->Shape(named);
     tensor.file = named.file;
     tensor.causal = named.causal;
+    if (const int64_t limit = compiler::IndexLimit(*graph_, index); limit > 0)
+      tensor.whole_below = limit;
     tensor.host_format = named.format;
     tensor.layout = layout;
     return place = Add(std::move(tensor));

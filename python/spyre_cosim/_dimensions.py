@@ -55,7 +55,7 @@ def elements(dims: Iterable[Dim]) -> int:
 
 def _pairs(first: Iterable[Dim], second: Iterable[Dim]) -> Iterable[tuple]:
     """Dimensions of both, innermost first, cut until they have the same sizes."""
-    a, b = flat(first), flat(second)
+    a, b = ([dim for dim in flat(dims) if dim.size != 1] for dims in (first, second))
     while a and b:
         if a[-1].size == b[-1].size:
             yield a.pop(), b.pop()
@@ -92,8 +92,7 @@ def align_inner(first: Iterable[Dim], second: Iterable[Dim]) -> None:
             unify([a.pop()], [b.pop()])
             continue
         large, small = (a, b) if len(b) > 1 and (len(a) == 1 or a[-1].size > b[-1].size) else (b, a)
-        outer, rest = divmod(large[-1].size, small[-1].size)
-        if rest or outer == 1:
+        if large[-1].size % small[-1].size != 0:
             raise Unsupported(f"parts of {large[-1].size} and {small[-1].size} elements of a dimension")
         dim = large.pop()
         dim.cut(small[-1].size)
@@ -187,6 +186,8 @@ class ListWriter:
     def given(self, name: str, shape: Sequence[int], **keys: Any) -> Value:
         axes = [axis(size) for size in shape]
         dims = [dim for one in axes for dim in one]
+        if "dtype" in keys and not dims:  # indices have a dimension
+            dims = [Dim(1)]
         self.tensors[name] = {"dims": dims, **keys}
         return Value(name, dims, axes)
 

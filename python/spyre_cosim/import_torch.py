@@ -27,14 +27,16 @@ UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "
          "relu6": "relu6"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
           "ne": "notequal", "gt": "greaterthan", "ge": "greaterequal", "lt": "lesserthan", "le": "lesserequal"}
+BY_INDEX = {"index_select", "embedding", "index", "gather"}
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "prod": "prod"}
 SAME = {"clone", "contiguous", "detach", "detach_", "alias", "to", "_to_copy", "lift_fresh_copy"}
 VIEWS = {"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze", "unflatten"}
 
 
 class Importer:
-    def __init__(self) -> None:
+    def __init__(self, indices: Callable[[np.ndarray], Value]) -> None:
         self.list = ListWriter()
+        self.indices = indices  # makes a tensor of them
 
     # Axes of PyTorch's broadcasting, and of both operands in them.
     def broadcast(self, values: Sequence[Value]) -> List[List[Dim]]:
@@ -264,11 +266,60 @@ class Importer:
         shifts = [shifts] if isinstance(shifts, int) else shifts
         dims = [dims] if isinstance(dims, int) else dims
         if not dims:
-            return self.view("view", self.roll(self.view("flatten", x), shifts, [0]), x.shape())
+            return self.roll_all(x, len(x.axes), shifts[0])
         for shift, dim in zip(shifts, dims):
             size = elements(x.axes[dim])
             if shift % size:
                 x = self.join([self.slice(x, dim, size - shift % size, size), self.slice(x, dim, 0, size - shift % size)], dim)
+        return x
+
+    # Of the elements of the first `rank` axes in their order: what leaves a row enters the next one.
+    def roll_all(self, x: Value, rank: int, shift: int) -> Value:
+        if rank == 1:
+            return self.roll(x, shift, 0)
+        size = elements(x.axes[rank - 1])
+        rows, rest = divmod(shift, size)
+        low = self.roll_all(x, rank - 1, rows)
+        if rest == 0:
+            return low
+        high = self.roll_all(x, rank - 1, rows + 1)
+        return self.join([self.slice(high, rank - 1, size - rest, size), self.slice(low, rank - 1, 0, size - rest)], rank - 1)
+
+    def index_select(self, x: Value, dim: int, index: Value) -> Value:
+        dim %= len(x.axes)
+        axes = x.axes[:dim] + index.axes + x.axes[dim + 1:]
+        chosen = flat(x.axes[dim])
+        if not set(chosen) & set(flat(x.dims)):  # all of it is the same
+            return x.of(axes)
+        if len(chosen) != 1:
+            raise Unsupported("indices of a dimension that a view has taken apart")
+        return self.list.append("index_select", [x, index], axes, dim=chosen)
+
+    def embedding(self, weight: Value, index: Value, *_: Any, **__: Any) -> Value:
+        return self.index_select(weight, 0, index)
+
+    def index(self, x: Value, indices: Sequence[Optional[Value]]) -> Value:
+        given = [place for place, one in enumerate(indices) if one is not None]
+        if len(given) != 1:
+            raise Unsupported("indices of several dimensions")
+        return self.index_select(x, given[0], indices[given[0]])
+
+    def gather(self, x: Value, dim: int, index: Value, **_: Any) -> Value:
+        dim %= len(x.axes)
+        own = flat(index.dims)
+        for place, one in enumerate(index.axes):
+            if place != dim and (any(part in own for part in flat(one)) or elements(one) != elements(x.axes[place])):
+                raise Unsupported("an index for each element; those of whole blocks are expanded")
+        return self.index_select(x, dim, index.of([index.axes[dim]]))
+
+    def flip(self, x: Value, dims: Sequence[int]) -> Value:
+        for dim in dims:
+            for place in range(len(flat(x.axes[dim]))):
+                one = flat(x.axes[dim])[place]
+                parts = x.of(x.axes[:dim % len(x.axes)] + [[part] for part in flat(x.axes[dim])] + x.axes[dim % len(x.axes) + 1:])
+                turned = self.index_select(parts, dim % len(x.axes) + place, self.indices(np.arange(one.size)[::-1]))
+                first, last = dim % len(x.axes), dim % len(x.axes) + len(flat(x.axes[dim]))
+                x = turned.of(turned.axes[:first] + [flat(part for one in turned.axes[first:last] for part in one)] + turned.axes[last:])
         return x
 
     def repeat(self, x: Value, times: Sequence[int]) -> Value:
@@ -301,6 +352,8 @@ class Importer:
             "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
             "expand_as": lambda x, like: self.expand(x, like.shape()),
             "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat,
+            "index_select": self.index_select, "embedding": self.embedding, "index": self.index, "gather": self.gather,
+            "flip": self.flip,
             "constant_pad_nd": lambda x, sizes, value=0: self.pad(x, sizes, "constant", value),
             "where": lambda which, a, b: self.elementwise("where", [which, a, b]),
             "masked_fill": lambda x, mask, value: self.elementwise("where", [mask, value, x]),
@@ -336,16 +389,29 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     import torch
 
     os.makedirs(directory, exist_ok=True)
-    importer = Importer()
+    def indices(numbers: np.ndarray, name: str = "") -> Value:
+        if numbers.size == 0 or numbers.min() < 0:
+            raise Unsupported("indices that are negative, or none")
+        if numbers.max() >= 2 ** 31:
+            raise Unsupported("indices beyond int32")
+        name = name or importer.list.name("order")
+        files[name] = numbers.astype(np.int32)
+        return importer.list.given(name, numbers.shape, file=f"{name}.npy", dtype="int32")
+
+    importer = Importer(indices)
 
     def given(name: str, tensor: Any) -> Value:
+        if is_whole(tensor.dtype):
+            return indices(tensor.detach().cpu().numpy(), name)
         half = tensor.detach().to(torch.float16)
         if not torch.equal(half.isfinite(), tensor.isfinite()):
             raise Unsupported("numbers beyond those of float16")
         array = half.cpu().numpy()
-        np.save(os.path.join(directory, f"{name}.npy"), array)
         files[name] = array
         return importer.list.given(name, array.shape, file=f"{name}.npy")
+
+    def is_whole(dtype: Any) -> bool:
+        return dtype is not None and not dtype.is_floating_point and dtype != torch.bool
 
     files: Dict[str, np.ndarray] = {}
     signature = program.graph_signature
@@ -363,14 +429,25 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     def kind(node: Any) -> Optional[Any]:
         return getattr(node.meta.get("val"), "dtype", None) if isinstance(node, torch.fx.Node) else None
 
+    # Integers are indices.
+    def refuse_arithmetic(node: Any) -> None:
+        if node.op != "call_function":
+            return
+        operands = [kind(one) for one in node.all_input_nodes]
+        name = getattr(node.target, "__name__", "").split(".")[0]
+        moves = name in VIEWS or name in ("permute", "transpose", "t", "expand") or name in SAME
+        if is_whole(kind(node)) and not (moves and all(map(is_whole, operands))):
+            raise Unsupported("a tensor of integers")
+        if any(map(is_whole, operands)) and name not in BY_INDEX and not (moves and is_whole(kind(node))):
+            raise Unsupported("integers as numbers")
+
     for node in program.graph.nodes:
         try:
             if node.op != "output" and not node.users:
                 if node.op == "placeholder" and node.name not in parameters and node.name not in constants and examples:
                     examples.pop(0)
                 continue
-            if kind(node) is not None and not kind(node).is_floating_point and kind(node) != torch.bool:
-                raise Unsupported("a tensor of integers")
+            refuse_arithmetic(node)
             if node.op == "placeholder":
                 if node.name in parameters:
                     name = parameters[node.name]
@@ -380,7 +457,10 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                 else:
                     example = examples.pop(0) if examples else None
                     shape = node.meta["val"].shape
-                    values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
+                    if example is None and is_whole(kind(node)):
+                        values[node] = importer.list.given(node.name, shape, dtype="int32")
+                    else:
+                        values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
             elif node.op == "call_function":
                 if node.target is operator.getitem:
                     values[node] = values[node.args[0]][node.args[1]]

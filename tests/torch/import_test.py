@@ -95,6 +95,21 @@ class Moves(nn.Module):
                 x.expand(4, 3, 64), x[:1].expand(5, 64).exp(), torch.cat([one.exp() for one in y.split([30, 33, 7], 1)], 1))
 
 
+class Choices(nn.Module):
+    """Rows by indices, which are inputs, and whole dimensions turned round."""
+
+    def __init__(self):
+        super().__init__()
+        self.words = nn.Embedding(50, 96)
+        self.register_buffer("rows", torch.tensor([4, 0, 4]))
+        self.register_buffer("one", torch.tensor([69]))
+
+    def forward(self, tokens, x):
+        y = self.words(tokens)
+        return (y * 2, x.index_select(1, self.rows), x[self.rows] + 1, x.flip(0), x.flip(-1, 0).exp(), y.flip(1).sum(-1),
+                x.gather(1, self.rows[None, :].expand(5, 3)), x[:, self.one], y.view(2, 9, 4, 24).flatten(2).flip(2))
+
+
 class Rotary(nn.Module):
     """Heads turned in their halves, joined, and taken apart again by views."""
 
@@ -107,7 +122,12 @@ class Rotary(nn.Module):
         return joined.view(batch, tokens, 8, width // 4).sum(-1), torch.cat((x, x), -1).view(batch, tokens, 4, width // 2)[:, :, 1:3]
 
 
+def whole(below, *shape):
+    return lambda: torch.randint(0, below, shape)
+
+
 PROGRAMS = [
+    (Choices, [whole(50, 2, 9), (5, 70)]),
     (Joins, [(3, 64), (3, 70)]),
     (Moves, [(3, 64), (3, 70)]),
     (Rotary, [(2, 5, 128), (5, 64), (5, 64)]),
@@ -123,7 +143,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("module, shapes", PROGRAMS, ids=lambda one: getattr(one, "__name__", ""))
 def test_a_list_computes_what_pytorch_does(module, shapes, tmp_path):
     torch.manual_seed(0)
-    program, inputs = module().eval(), tuple(torch.randn(shape) for shape in shapes)
+    program, inputs = module().eval(), tuple(one() if callable(one) else torch.randn(one) for one in shapes)
     torch.export.save(torch.export.export(program, inputs), tmp_path / "program.pt2")
     subprocess.run([sys.executable, "-m", "spyre_cosim.import_torch", tmp_path / "program.pt2", "-o", tmp_path / "list"], check=True)
     report = subprocess.run([os.environ["SPYRE_PROGRAM"], "run", "list/list.json", "--out", "out", "--no-progress"], cwd=tmp_path,

@@ -174,6 +174,13 @@ WorkDivider::WorkDivider(const OpIr& op)
     const int64_t elements = elements_per_stick_[i];
     if (elements > 0) size_in_sticks_[i] = (op.loops[i].range - 1) / elements + 1;
   }
+  // Sticks of indices are not padded: where the last one is not full, no core begins with another.
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    const Coordinate& stick = coordinates_[i].back();
+    if (op.inputs[i].host_format != DataFormat::kIeeeInt32 || stick.terms.size() != 1) continue;
+    const size_t loop = Index(stick.terms.front().variable);
+    if (op.loops[loop].range % elements_per_stick_[loop] != 0) size_in_sticks_[loop] = 1;
+  }
 }
 
 const TensorAccess& WorkDivider::tensor(size_t i) const {

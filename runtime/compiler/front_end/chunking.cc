@@ -43,8 +43,8 @@ class Chunker {
  private:
   bool MayBeCut(const GraphOp& op) const {
     const bool is_other = op.op.rfind("batchmatmul", 0) == 0 || op.op == "ReStickifyOpHBM";
-    return op.IsComputed() && !is_other && planned_.count(op.name) == 0 &&
-           planned_.count(ListNameOf(op.name)) == 0;
+    return op.IsComputed() && !is_other && !op.Gathers() && !graph_.IsChosenFrom(op.name) &&
+           planned_.count(op.name) == 0 && planned_.count(ListNameOf(op.name)) == 0;
   }
 
   // The tensor of which a core would reach too much; "": none.

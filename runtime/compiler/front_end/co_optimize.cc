@@ -137,8 +137,8 @@ class Search {
   bool IsTileable(size_t begin, size_t end) const {
     return end - begin <= CoOptimizeBounds::kGroup &&
            std::all_of(ops_.begin() + static_cast<std::ptrdiff_t>(begin),
-                       ops_.begin() + static_cast<std::ptrdiff_t>(end), [](const GraphOp& op) {
-                         return op.IsComputed() && op.dim_hints.empty() &&
+                       ops_.begin() + static_cast<std::ptrdiff_t>(end), [&](const GraphOp& op) {
+                         return op.IsComputed() && op.dim_hints.empty() && !op.Gathers() &&
                                 op.layout.kind == BufferLayout::Kind::kTiled;
                        });
   }

@@ -81,6 +81,7 @@ class SourceBuilder {
       spec.args.push_back(Arg(tensor, is_input, advances[i], newest));
       const GraphRead& access = is_input ? op.reads[i] : write;
       SetCoordinates(op, ir, tensor, access, spec.args.back());
+      if (access.chosen >= 0) spec.args.front().related_value_tensor_idx = static_cast<int>(i);
     }
     if (op.loop) TiledSymbols(op, ir, newest, spec);
     return spec;
@@ -88,13 +89,19 @@ class SourceBuilder {
 
   // What a matmul contracts and the columns of its result lie in sticks, and so do the dimensions
   // that a restickify exchanges. Sticks hold more than one element: the loop is there whatever its
-  // range.
+  // range. An index chooses, however many there are.
   static bool InSticks(const GraphOp& op, const OpIr& ir, int loop) {
     const bool restickify = op.op == "ReStickifyOpHBM";
+    if (op.Gathers()) return IndexLoop(op, ir) == loop;
     if (!ir.IsMatmul() && !restickify) return false;
     if (loop == StickOf(ir.output.layout)) return true;
     if (!restickify) return loop >= static_cast<int>(op.ranges.size());
     return loop == op.reads.front().loop[static_cast<size_t>(StickOf(ir.inputs.front().layout))];
+  }
+
+  // The loop of what is inside the sticks of the indices.
+  static int IndexLoop(const GraphOp& op, const OpIr& ir) {
+    return op.reads.front().loop[static_cast<size_t>(StickOf(ir.inputs.front().layout))];
   }
 
   // The host dimension inside the stick; of sparse sticks the last one, which has size 1.

@@ -42,6 +42,8 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
       if (!read.offset.empty())
         device.emplace(read.buffer, fmt::format("'{}' reads a part of it", op.name));
       if (op.op == kMovesData) device.emplace(read.buffer, moves);
+      if (op.Gathers())
+        device.emplace(read.buffer, fmt::format("'{}' chooses from it, or by it", op.name));
       if (op.kind == GraphOp::Kind::kExtern)
         device.emplace(read.buffer, fmt::format("'{}' reads it outside of the card", op.name));
       if (writer != nullptr && LoopsOf(*writer) != LoopsOf(op))

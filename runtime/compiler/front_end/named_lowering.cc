@@ -36,6 +36,8 @@ class Lowering {
     for (const NamedOp& op : named_.ops) {
       if (IsCat(op)) {
         AddCat(op, graph);
+      } else if (Gathers(op)) {
+        AddGather(op, graph);
       } else if (SliceOf(op.output) == nullptr) {
         graph.ops.push_back(Op(op));
       } else if (IsOutput(op.output)) {
@@ -58,6 +60,10 @@ class Lowering {
 
   static bool IsCat(const NamedOp& op) {
     return FindNamedOperation(op.op)->kind == OpEntry::Kind::kCat;
+  }
+
+  static bool Gathers(const NamedOp& op) {
+    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
   }
 
   bool IsOutput(int index) const {
@@ -197,6 +203,40 @@ class Lowering {
     }
   }
 
+  // A copy of the table with what is chosen outermost, so that what an index chooses is one block,
+  // and the choice. Layouts of two dimensions have sticks outermost: one of size 1 is put before.
+  void AddGather(const NamedOp& gather, Graph& graph) const {
+    const int table = gather.inputs[0];
+    std::vector<int> rows = {kNoDim, gather.reduced[0]};
+    for (const int dim : dims(table))
+      if (dim != gather.reduced[0] && dim != tensor(table).stick) rows.push_back(dim);
+    if (tensor(table).stick >= 0) rows.push_back(tensor(table).stick);
+    GraphOp copy;
+    copy.name = tensor(gather.output).name + kRowsSuffix;
+    copy.op = FindNamedOperation("copy")->op_func();
+    copy.host_format = tensor(gather.output).format;
+    copy.ranges = Extents(Sizes(rows));
+    copy.loop_names = Names(rows);
+    copy.reads.push_back(Read(table, rows));
+    copy.layout = MakeBufferLayout(Sizes(rows), DeviceFormatOf(copy.host_format));
+    graph.ops.push_back(copy);
+    const std::vector<int>& loops = dims(gather.output);
+    GraphOp choice;
+    choice.name = tensor(gather.output).name;
+    choice.op = copy.op;
+    choice.host_format = copy.host_format;
+    choice.ranges = Extents(Sizes(loops));
+    choice.loop_names = Names(loops);
+    choice.layout = Layout(gather.output, Sizes(loops));
+    choice.reads = {Read(gather.inputs[1], loops), {copy.name, {-1, -1}, {}, 1}};
+    for (size_t d = 2; d < rows.size(); ++d) {
+      const auto loop = std::find(loops.begin(), loops.end(), rows[d]);
+      const bool walked = rows[d] != kNoDim && loop != loops.end();
+      choice.reads[1].loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
+    }
+    graph.ops.push_back(std::move(choice));
+  }
+
   // The conversion between two types that the card can convert.
   static const char* ConversionOf(DataFormat from, DataFormat to) {
     if (to == DataFormat::kIeeeFp32) return "dl16tofp32";
@@ -290,7 +330,8 @@ std::vector<HintScope> HintScopes(const NamedGraph& named) {
     HintScope scope;
     for (const int op : hint.ops) {
       const int output = named.ops[static_cast<size_t>(op)].output;
-      if (Lowering::IsCat(named.ops[static_cast<size_t>(op)])) continue;
+      const NamedOp& under = named.ops[static_cast<size_t>(op)];
+      if (Lowering::IsCat(under) || Lowering::Gathers(under)) continue;
       if (lowering.SliceOf(output) != nullptr && !lowering.IsOutput(output)) continue;
       scope.ops.push_back(named.tensors[static_cast<size_t>(output)].name);
     }

@@ -26,11 +26,15 @@ struct LoweringOptions {
 // last dimension of size 1, whose one element is inside the stick.
 Graph LowerNamedGraph(const NamedGraph& named, const LoweringOptions& options);
 
-// The hints of `named`, for AssignDimHints. A cat is under none: loops end at it.
+// The hints of `named`, for AssignDimHints. Loops end at a cat and at what chooses by indices,
+// which are under none.
 std::vector<HintScope> HintScopes(const NamedGraph& named);
 
 // Follows the name of a cat in those of the copies that it is made of, before their numbers.
 inline constexpr const char* kPartOfCat = ".part";
+
+// Follows the name of what chooses by indices in that of the copy that it chooses from.
+inline constexpr const char* kRowsSuffix = ".rows";
 
 // Follows the name of a tiled reduction in the name of the operation that computes one tile
 // (tiled_reductions.h).

@@ -107,6 +107,11 @@ class GroupPlanner {
       if (name == member.op || name.rfind(member.op + ".", 0) == 0) ops.push_back(name);
     for (const std::string& name : ops) {
       const BufferLayout& layout = graph_.Find(name)->layout;
+      if (graph_.Find(name)->Gathers()) {
+        throw Refusal("gathers", member,
+                      fmt::format("'{}' chooses by indices, which loops do not divide", name),
+                      "make groups of what is before it and of what is behind it");
+      }
       if (layout.kind != BufferLayout::Kind::kMutation) continue;
       throw Refusal("written_in_parts", member,
                     fmt::format("'{}' is written in parts, as '{}' is, which loops do not divide",

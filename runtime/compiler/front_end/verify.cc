@@ -118,7 +118,7 @@ class Verifier {
     const NamedTensor& output = tensors[static_cast<size_t>(op.output)];
     for (const int input : op.inputs) {
       const NamedTensor& operand = tensors[static_cast<size_t>(input)];
-      if (operand.format == output.format) continue;
+      if (operand.format == output.format || operand.format == DataFormat::kIeeeInt32) continue;
       Report("type_mismatch", output.name, "'{}' is {}, and reads '{}', which is {}", output.name,
              HostTypeName(output.format), operand.name, HostTypeName(operand.format));
     }

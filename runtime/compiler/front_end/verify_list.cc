@@ -11,6 +11,7 @@
 
 #include "base/joined.h"
 #include "runtime/compiler/front_end/fold_parts.h"
+#include "runtime/compiler/front_end/named_lowering.h"
 
 namespace spyre::compiler {
 namespace {
@@ -38,6 +39,7 @@ class ListChecker {
         parts[op.layout.target].push_back(&op);
         continue;
       }
+      if (GatherOf(op) != nullptr) continue;  // checked with it
       computed.insert(op.name);
       const auto found = ops_.find(op.name);
       if (found != ops_.end()) {
@@ -133,6 +135,19 @@ class ListChecker {
     const bool joins = FindNamedOperation(found->second->op)->kind == OpEntry::Kind::kCat;
     return joins ? found->second : nullptr;
   }
+  // The choice of the list for which the operation copies the rows; null: none.
+  const NamedOp* GatherOf(const GraphOp& op) const {
+    const std::string suffix = kRowsSuffix;
+    if (op.name.size() <= suffix.size()) return nullptr;
+    const size_t end = op.name.size() - suffix.size();
+    const auto found = ops_.find(op.name.substr(0, end));
+    const bool is_rows =
+        op.name.substr(end) == suffix && found != ops_.end() && Gathers(*found->second);
+    return is_rows ? found->second : nullptr;
+  }
+  static bool Gathers(const NamedOp& op) {
+    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
+  }
   bool IsOutput(int tensor) const {
     return std::find(list_.outputs.begin(), list_.outputs.end(), tensor) != list_.outputs.end();
   }
@@ -188,6 +203,7 @@ class ListChecker {
   // ---------------------------------------------------------------- one operation
 
   void CheckOp(const GraphOp& op, const NamedOp& named) {
+    if (Gathers(named)) return CheckGather(op, named);
     const OpEntry* const operation = FindNamedOperation(named.op);
     const bool reduces =
         operation->kind == OpEntry::Kind::kReduction || operation->kind == OpEntry::Kind::kMatmul;
@@ -268,6 +284,56 @@ class ListChecker {
              copy.layout.offset[d]);
     }
     for (const GraphRead& read : copy.reads) CheckRead(copy, read, TensorName(cat.inputs[i]));
+  }
+
+  // ---------------------------------------------------------------- choices
+
+  static bool IsPlainCopy(const GraphOp& op, size_t reads) {
+    return op.op == "identity" && op.kind == GraphOp::Kind::kPointwise && op.constants.empty() &&
+           op.reduction_ranges.empty() && op.reads.size() == reads &&
+           op.layout.kind == BufferLayout::Kind::kTiled;
+  }
+
+  // The table is copied whole, and the indices choose from the copy along the dimension of the
+  // list.
+  void CheckGather(const GraphOp& op, const NamedOp& named) {
+    const std::string& table = TensorName(named.inputs[0]);
+    const GraphOp* const rows = op.reads.size() == 2 ? graph_.Find(op.reads[1].buffer) : nullptr;
+    if (!IsPlainCopy(op, 2) || rows == nullptr || GatherOf(*rows) != &named ||
+        !IsPlainCopy(*rows, 1)) {
+      Report(op.name, "operation '{}' does not choose from a copy of '{}', as the list says",
+             op.name, table);
+      return;
+    }
+    CheckLoops(op, named);
+    CheckRead(op, op.reads[0], TensorName(named.inputs[1]));
+    const Names whole = LoopNames(*rows);
+    CheckSizes(*rows, whole, {});
+    Names own = Longer(whole), expected = Longer(HostNames(Tensor(named.inputs[0])));
+    std::sort(own.begin(), own.end());
+    std::sort(expected.begin(), expected.end());
+    if (own != expected)
+      Report(rows->name, "operation '{}' walks [{}], by the list it walks [{}]", rows->name,
+             Joined(own, ", "), Joined(expected, ", "));
+    CheckRead(*rows, rows->reads[0], table);
+    CheckChoice(op, whole, DimName(named.reduced[0]));
+  }
+
+  // rows: the names of the copy's dimensions.
+  void CheckChoice(const GraphOp& op, const Names& rows, const std::string& chosen) {
+    const GraphRead& read = op.reads[1];
+    const Names loops = LoopNames(op);
+    for (size_t d = 0; d < std::min(rows.size(), read.loop.size()); ++d) {
+      const bool walked = read.loop[d] >= 0 && static_cast<size_t>(read.loop[d]) < loops.size();
+      const std::string by = walked ? loops[static_cast<size_t>(read.loop[d])] : "";
+      const bool is_chosen = static_cast<int>(d) == read.chosen;
+      const bool right = is_chosen ? !walked && rows[d] == chosen
+                                   : SizeOf(rows[d]) == 1 || (by == rows[d] && by != chosen);
+      if (right) continue;
+      Report(op.name, "operation '{}' walks dimension {} of '{}' by {}, and chooses along {}",
+             op.name, rows[d], read.buffer, by.empty() ? "no loop" : "its loop along " + by,
+             chosen);
+    }
   }
 
   // What has no name has one element.

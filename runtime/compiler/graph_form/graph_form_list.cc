@@ -148,10 +148,11 @@ class ListReader {
       tensor.causal = true;
     }
     if (const auto type = value.Find("dtype")) {
-      for (const DataFormat format : {DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
+      for (const DataFormat format :
+           {DataFormat::kIeeeFp32, DataFormat::kSen143Fp8, DataFormat::kIeeeInt32})
         if (type->Text() == HostTypeName(format)) tensor.format = format;
       if (type->Text() != HostTypeName(tensor.format))
-        type->Fail("float16, float32 or float8_e4m3fn");
+        type->Fail("float16, float32, float8_e4m3fn or int32");
     }
     return tensor;
   }

@@ -110,6 +110,7 @@ OrderedJson ReadsToJson(const GraphOp& op) {
   for (const GraphRead& read : op.reads) {
     OrderedJson entry = {{"buffer", read.buffer}, {"loop", read.loop}};
     if (!read.offset.empty()) entry["offset"] = read.offset;
+    if (read.chosen >= 0) entry["chosen"] = read.chosen;
     json.push_back(std::move(entry));
   }
   return json;
@@ -237,10 +238,15 @@ GraphOp ReadOp(const FormValue& value, FrontEndResult& graph) {
     op.loop_names = graph.loop_names[op.name] = loops->Texts();
   if (const auto reads = value.Find("reads")) {
     for (const FormValue& read : reads->Items()) {
-      read.RequireKeys({"buffer", "loop", "offset"});
-      GraphRead entry{read.At("buffer").Text(), read.At("loop").Ints(-1, kMostInt), {}};
+      read.RequireKeys({"buffer", "loop", "offset", "chosen"});
+      GraphRead entry;
+      entry.buffer = read.At("buffer").Text();
+      entry.loop = read.At("loop").Ints(-1, kMostInt);
       if (const auto offset = read.Find("offset"))
         entry.offset = offset->Integers(0, kLargestNumber);
+      if (const auto chosen = read.Find("chosen"))
+        entry.chosen =
+            static_cast<int>(chosen->Integer(0, static_cast<int64_t>(entry.loop.size()) - 1));
       op.reads.push_back(std::move(entry));
     }
   }

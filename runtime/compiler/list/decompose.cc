@@ -37,6 +37,9 @@ class Decomposer {
       out_.Append({"mul", op.inputs, op.output, {}, {}});
     } else if (operation.kind == OpEntry::Kind::kMatmul && op.reduced.size() > 1) {
       OverSeveral(op);
+    } else if (operation.kind == OpEntry::Kind::kGather && LeavesOut(op)) {
+      const int whole = Add(op.op.c_str(), op.inputs, op.output, "chosen", op.reduced);
+      out_.Append({"copy", {whole}, op.output, {}, {}});
     } else if (operation.kind != OpEntry::Kind::kComposite) {
       out_.Append(op);
     } else if (operation.name == "softmax") {
@@ -53,6 +56,16 @@ class Decomposer {
     } else {
       Attention(op);
     }
+  }
+
+  // A dimension of the indices, of size 1, by which the card has to walk.
+  bool LeavesOut(const NamedOp& op) const {
+    const auto dims = [&](int tensor) -> const std::vector<int>& {
+      return graph_.tensors[static_cast<size_t>(tensor)].dims;
+    };
+    const std::vector<int>& indices = dims(op.inputs[1]);
+    return std::any_of(indices.begin(), indices.end(),
+                       [&](int dim) { return !HasDim(dims(op.output), dim); });
   }
 
   // In order of the operand's dimensions, so that its stick, usually the last, goes last and what

@@ -18,6 +18,7 @@ namespace spyre::compiler {
 //   swiglu     silu of the first, mul by the second
 //   a reduction along several dimensions is one along each, in their order
 //   a reduction along dimensions of size 1 alone is a copy, a matmul over one a mul
+//   a choice whose result leaves out a dimension of its indices is one with it, and a copy
 //   attention  batchmatmul, mul scale [, add mask], softmax, batchmatmul
 NamedGraph Decompose(const NamedGraph& graph);
 

@@ -25,6 +25,17 @@ std::vector<int> UnreadResults(const NamedGraph& graph) {
   return results;
 }
 
+int64_t IndexLimit(const NamedGraph& graph, int tensor) {
+  int64_t limit = 0;
+  for (const NamedOp& op : graph.ops) {
+    const bool chooses = FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
+    if (!chooses || op.inputs.back() != tensor) continue;
+    const int64_t size = graph.dims[static_cast<size_t>(op.reduced.front())].size;
+    limit = limit == 0 ? size : std::min(limit, size);
+  }
+  return limit;
+}
+
 void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols) {
   for (size_t i = 0; i < graph.dims.size(); ++i) {
     const auto has = [&](const NamedTensor& tensor) {

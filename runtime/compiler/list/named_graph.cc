@@ -179,6 +179,48 @@ std::vector<int> CatDims(const NamedGraph& graph, NamedOp& op) {
                  into.size);
 }
 
+std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
+  RequireReduced(graph, op);
+  const NamedTensor& table = Operand(graph, op, 0);
+  const NamedTensor& indices = Operand(graph, op, 1);
+  if (op.reduced.size() != 1)
+    throw BadInput("'{}' chooses along one `dim`, not along several", op.op);
+  if (indices.format != DataFormat::kIeeeInt32 || indices.dims.empty()) {
+    throw BadInput("'{}' takes its indices from a tensor of int32; '{}' {} is {}", op.op,
+                   indices.name, graph.ShapeText(indices), HostTypeName(indices.format));
+  }
+  for (const int dim : indices.dims) {
+    if (!HasDim(table.dims, dim)) continue;
+    throw BadInput(
+        "'{}': the indices {} {} and {} {} both have {}; an index chooses whole blocks, so that "
+        "their dimensions are others",
+        op.op, indices.name, graph.ShapeText(indices), table.name, graph.ShapeText(table),
+        graph.dims[static_cast<size_t>(dim)].name);
+  }
+  std::vector<int> dims;
+  for (const int dim : table.dims) {
+    if (dim == op.reduced[0]) {
+      dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
+    } else {
+      dims.push_back(dim);
+    }
+  }
+  return dims;
+}
+
+// Indices are for the operations that choose by them.
+void RefuseIntegers(const NamedGraph& graph, const NamedOp& op, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const NamedTensor& operand = Operand(graph, op, i);
+    if (operand.format != DataFormat::kIeeeInt32) continue;
+    throw CompileError(
+        "Unsupported", "dtype",
+        fmt::format("'{}' of '{}', which is int32: such tensors are indices of 'index_select'",
+                    op.op, operand.name))
+        .Subject(operand.name);
+  }
+}
+
 }  // namespace
 
 int64_t NamedGraph::Elements(const NamedTensor& tensor) const {
@@ -241,7 +283,8 @@ std::vector<int64_t> CatStarts(const NamedGraph& graph, const NamedOp& op) {
 }
 
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
-  if (FindNamedOperation(op.op)->kind == EntryKind::kView) return Operand(graph, op, 0).format;
+  const EntryKind kind = FindNamedOperation(op.op)->kind;
+  if (kind == EntryKind::kView || kind == EntryKind::kGather) return Operand(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const NamedTensor& operand = Operand(graph, op, i);
     if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
@@ -253,11 +296,15 @@ DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
 std::string_view HostTypeName(DataFormat format) {
   return format == DataFormat::kIeeeFp32    ? "float32"
          : format == DataFormat::kSen143Fp8 ? "float8_e4m3fn"
+         : format == DataFormat::kIeeeInt32 ? "int32"
                                             : "float16";
 }
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
+  const bool gathers = operation.kind == EntryKind::kGather;
+  RefuseIntegers(graph, op, gathers ? 1 : op.inputs.size());
+  if (gathers) return GatherDims(graph, op);
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
   if (operation.kind == EntryKind::kCat) return CatDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);

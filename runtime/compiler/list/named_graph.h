@@ -36,9 +36,10 @@ struct NamedTensor {
   Origin origin = Origin::kInput;
   std::vector<int> dims;  // positions in NamedGraph::dims, as the host has them
   int stick = kNoChoice;  // position in NamedGraph::dims: the dimension inside the stick
-  DataFormat format = DataFormat::kIeeeFp16;  // that, kIeeeFp32, or between conversions kSen143Fp8
-  std::string file;                           // of an input; "": generated
-  double value = 0;                           // of a constant
+  // That, kIeeeFp32, between conversions kSen143Fp8, or kIeeeInt32 of indices, which are inputs.
+  DataFormat format = DataFormat::kIeeeFp16;
+  std::string file;  // of an input; "": generated
+  double value = 0;  // of a constant
   // Of an input: a mask that is added to scores. 0 where the index in the last dimension is at most
   // the one in the dimension before, else -65504, the lowest number of float16.
   bool causal = false;

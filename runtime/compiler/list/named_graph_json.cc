@@ -120,7 +120,11 @@ class GraphReader {
       NamedTensor tensor;
       tensor.name = Name(entry["name"], path + ".name");
       tensor.dims = DimList(entry["dims"], path + ".dims");
-      if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
+      if (entry.contains("dtype") && entry["dtype"] == HostTypeName(DataFormat::kIeeeInt32)) {
+        tensor.format = DataFormat::kIeeeInt32;
+      } else if (entry.contains("dtype")) {
+        tensor.format = HostType(entry["dtype"], path + ".dtype", false);
+      }
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       if (entry.contains("fill")) tensor.causal = IsCausal(entry, path, tensor);

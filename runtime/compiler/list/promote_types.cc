@@ -42,7 +42,8 @@ class Promoter {
       if (op.op == "convert") {
         Shorten(op);
       } else if (const auto kind = FindNamedOperation(op.op)->kind;
-                 kind != OpEntry::Kind::kView && kind != OpEntry::Kind::kExtern) {
+                 kind != OpEntry::Kind::kView && kind != OpEntry::Kind::kExtern &&
+                 kind != OpEntry::Kind::kGather) {
         Promote(op);
       }
       out_.Append(std::move(op));
@@ -153,7 +154,7 @@ class ArrangementChecker {
     const OpEntry& operation = *FindNamedOperation(op.op);
     const bool moves =
         operation.kind == OpEntry::Kind::kMatmul || operation.name == "restickify" ||
-        operation.kind == OpEntry::Kind::kExtern ||
+        operation.kind == OpEntry::Kind::kExtern || operation.kind == OpEntry::Kind::kGather ||
         (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick) ||
         (operation.kind == OpEntry::Kind::kCat && op.into == output.stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {

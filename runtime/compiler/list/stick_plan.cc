@@ -71,6 +71,12 @@ class StickPlanner {
         const int own = stick(op.output) == op.into ? op.reduced[i] : stick(op.output);
         wanted.push_back(HasDim(tensor(op.inputs[i]).dims, own) ? own : kSparse);
       }
+    } else if (operation.kind == OpEntry::Kind::kGather) {
+      // An index chooses whole sticks.
+      const int known = stick(op.inputs[0]);
+      const bool chosen = known == kFree || known == op.reduced[0];
+      wanted = {chosen ? OtherThan(op.reduced[0], op) : known, tensor(op.inputs[1]).dims.back()};
+      stick(op.output) = wanted[0];
     } else if (operation.kind == OpEntry::Kind::kExtern) {
       // Sticks lie where tensors of the host have them.
       for (const int input : op.inputs) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpSpec source: the tree of constructor calls (python_source.h) as the front end's objects.
+// All in one file because it is one grammar.
 #include "runtime/compiler/op_spec/op_spec.h"
 
 #include <fmt/format.h>
@@ -228,6 +229,7 @@ class SpecReader : private SpecValues {
     const PyValue* coordinates = nullptr;
     const PyValue* advance = nullptr;
     const PyValue* division = nullptr;
+    bool is_index = false;
     const Handler ignored = [](const PyValue&) {};
     Keywords(call,
              {{"is_input", [&](const PyValue& v) { arg.is_input = Bool(v, "is_input"); }},
@@ -246,12 +248,23 @@ class SpecReader : private SpecValues {
                }},
               {"per_tile_fixed",
                [&](const PyValue& v) { arg.per_tile_fixed = Bool(v, "per_tile_fixed"); }},
+              {"is_index_tensor", [&](const PyValue& v) { is_index = Bool(v, "is_index_tensor"); }},
+              {"related_value_tensor_idx",
+               [&](const PyValue& v) {
+                 constexpr int64_t kMostArguments = 7;
+                 arg.related_value_tensor_idx =
+                     static_cast<int>(Integer(v, "related_value_tensor_idx", -1, kMostArguments));
+               }},
               {"device_tile_advance_expr", [&](const PyValue& v) { advance = &v; }},
               {"work_division", [&](const PyValue& v) { division = &v; }},
               {"element_arrangement", ignored},
               {"name", ignored}},
              {"is_input", "arg_index", "device_dtype", "device_size", "device_coordinates",
               "allocation"});
+    if (is_index != (arg.related_value_tensor_idx >= 0)) {
+      source().Fail(call.offset,
+                    "is_index_tensor and related_value_tensor_idx are given together, or neither");
+    }
     Coordinates(*coordinates, op, arg);
     if (advance != nullptr && advance->kind != PyKind::kNone) Advance(*advance, op, arg);
     if (division != nullptr && division->kind != PyKind::kNone) CheckDivision(*division, op);

@@ -32,6 +32,9 @@ struct TensorArg {
   std::vector<int64_t>
       stride_map;               // host strides as given, of any length; empty in the newest form
   bool per_tile_fixed = false;  // not advanced by the loops around it
+  // Of an index tensor: the position among the operation's arguments of the tensor that it chooses
+  // from. That has the device dimensions of one block, which lie one behind the other.
+  int related_value_tensor_idx = -1;
   // Newest form: device elements from the first tile, over one symbol per loop level.
   std::optional<Expression> tile_advance;
 };

@@ -171,6 +171,10 @@ class Writer {
         Line(fmt::format("stride_map=[{}],", Join(arg.stride_map, number)));
       }
       if (arg.per_tile_fixed) Line("per_tile_fixed=True,");
+      if (arg.related_value_tensor_idx >= 0) {
+        Line(fmt::format("is_index_tensor=True, related_value_tensor_idx={},",
+                         arg.related_value_tensor_idx));
+      }
       if (arg.tile_advance) {
         Line(fmt::format("device_tile_advance_expr={},", expression(*arg.tile_advance)));
       }

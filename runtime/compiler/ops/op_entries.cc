@@ -306,6 +306,12 @@ void AddComposites(Table& table) {
   cat.aliases = {"concat", "concatenate"};
   cat.has_dim = true;
   table.push_back(std::move(cat));
+  OpEntry select = Means(Entry("index_select", EntryKind::kGather, 2, 2),
+                         "of the first operand's `dim` the elements that the second, of int32, "
+                         "numbers");
+  select.aliases = {"embedding"};
+  select.has_dim = true;
+  table.push_back(std::move(select));
   OpEntry outside =
       Means(Entry("extern", EntryKind::kExtern, 0, 16), "what `function` computes outside");
   outside.aliases = {"fallback"};

@@ -25,6 +25,7 @@ struct OpEntry {
     kComposite,  // as its chain of other operations has it (list/decompose.h)
     kView,       // computes nothing: its readers read the operand, from an offset on
     kCat,        // those of its operands, with one more: they follow each other along it
+    kGather,     // those of the first operand, with those of the second, of indices, for `dim`
     kExtern,     // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
   };
 
@@ -38,7 +39,7 @@ struct OpEntry {
   bool has_dim =
       false;  // `dim` is summed, works along, (restickify) goes into the stick, is sliced, joined
   // What the card executes; of a reduction one for each side of the stick. None: composites, which
-  // decompose.h takes apart, views, and kCat, which is a copy of each operand.
+  // decompose.h takes apart, views, kCat, which is a copy of each operand, and kGather.
   std::vector<OpFunc> op_funcs;
   // Of a reduction: the OpFunc that makes the whole of two partial results; "": none does.
   std::string_view combiner;

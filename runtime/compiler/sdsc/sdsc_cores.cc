@@ -81,9 +81,15 @@ void NameOperation(const OpSpec& op, int number, SuperDsc& dsc) {
   if (op.is_reduction && !matmul && !IsTopKFunc(op.op) && !in_stick) dsc.op += "nonstick";
   dsc.name = fmt::format("{}_{}", number, dsc.op);
   dsc.unit = matmul ? "pt" : "sfp";
-  dsc.format = dsc.tensors.front().format;
   const size_t inputs = IsTopKFunc(op.op) ? 1 : dsc.tensors.size() - 1;
-  for (size_t i = 0; i < inputs; ++i) dsc.inputs.push_back(static_cast<int>(i));
+  for (size_t i = 0; i < inputs; ++i) {
+    if (op.args[i].related_value_tensor_idx >= 0) {
+      dsc.index = static_cast<int>(i);
+    } else {
+      dsc.inputs.push_back(static_cast<int>(i));
+    }
+  }
+  dsc.format = dsc.tensors[static_cast<size_t>(dsc.inputs.front())].format;
   dsc.outputs = {static_cast<int>(dsc.tensors.size()) - 1};
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// DraftSdsc; in one file because its steps fill in one draft.
 #include "runtime/compiler/sdsc/sdsc_draft.h"
 
 #include <fmt/format.h>
@@ -173,13 +174,14 @@ class Draft {
           .Subject(op_.op);
     }
     std::vector<int> reduced;
-    if (!matmul_ && !IsTopKFunc(op_.op)) {
+    const bool is_index = arg.related_value_tensor_idx >= 0;
+    if (!matmul_ && !IsTopKFunc(op_.op) && !is_index) {
       for (int dim : op_order_.dims) {
         if (!order.Has(dim) && dim != virtual_row_) reduced.push_back(dim);
       }
       order.dims.insert(order.dims.end(), reduced.begin(), reduced.end());
     }
-    if (virtual_stick_) {
+    if (virtual_stick_ && !is_index) {
       order.stick = virtual_stick_;
       order.dims.push_back(*virtual_stick_);
     }
@@ -209,15 +211,25 @@ class Draft {
       int scale = 1;
       if (is_reduced) {
         const bool of_stick = sparse_operand || (!order.stick && op_order_.stick == dim);
-        scale = of_stick ? -2 : -1;
+        scale = IsChosen(index, dim) ? 0 : of_stick ? -2 : -1;
       }
       tensor.dim_order.push_back(dim);
       tensor.scale.push_back(scale);
       LayOut(index, dim, PositionOf(order, reduced, dim), dim == order.stick, tensor);
     }
+    if (is_index) tensor.type = kIndexLabel;
     Label(order.stick ? *order.stick : *op_order_.stick, static_cast<int64_t>(StickElements(index)),
           tensor);
     dsc().tensors.push_back(std::move(tensor));
+  }
+
+  // Whether an index tensor, which has the dimension, chooses from the tensor.
+  bool IsChosen(size_t index, int dim) const {
+    for (size_t i = 0; i < op_.args.size(); ++i) {
+      if (op_.args[i].related_value_tensor_idx == static_cast<int>(index))
+        return OrderOf(i).Has(dim);
+    }
+    return false;
   }
 
   // Sets the stride of the dimension, and offset and gap where the device has more than the
@@ -250,10 +262,12 @@ class Draft {
   void Label(int stick, int64_t stick_size, SdscTensor& tensor) const {
     tensor.stick_dims = {stick};
     tensor.stick_sizes = {stick_size};
+    if (tensor.type == kIndexLabel) return;
     std::vector<int> dims = tensor.dim_order;
     std::sort(dims.begin(), dims.end());
     std::set<std::string> labels;
     for (const SdscTensor& other : draft_.dsc.tensors) {
+      if (other.type == kIndexLabel) continue;
       labels.insert(other.type);
       std::vector<int> other_dims = other.dim_order;
       std::sort(other_dims.begin(), other_dims.end());

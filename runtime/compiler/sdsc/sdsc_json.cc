@@ -162,8 +162,11 @@ class SdscWriter {
                  {"component_", component}};
     if (tensor.symbolic) node["isStartAddrSymbolic_"] = 1;
     node["layoutDimOrder_"] = Names(tensor.dim_order);
-    node["maxDimSizes_"] = std::vector<int>(tensor.dim_order.size(), -1);
-    if (indirection_) node["indirectAllocType_"] = "no_indirection";
+    std::vector<int> sizes(tensor.dim_order.size(), -1);
+    for (size_t i = 0; i < sizes.size(); ++i)
+      if (tensor.scale[i] == 0) sizes[i] = 1;
+    node["maxDimSizes_"] = std::move(sizes);
+    Indirection(index, node);
     for (const SdscWindow& window : tensor.windows)
       node["padding_"][Dim(window.dim).name] = "padded_fullspan_wunneeded";
     Json starts = Json::object();
@@ -182,6 +185,20 @@ class SdscWriter {
     }
     node["coordinates_"] = {{"coordInfo", coordinates}, {"coreIdToWkSlice_", Json::object()}};
     return node;
+  }
+
+  // An index tensor and the tensor that it chooses from name each other.
+  void Indirection(size_t index, Json& node) const {
+    const bool is_index = static_cast<int>(index) == dsc_.index;
+    if (!is_index && !IsIndexed(dsc_.tensors[index])) {
+      if (indirection_) node["indirectAllocType_"] = "no_indirection";
+      return;
+    }
+    const auto indexed = std::find_if(dsc_.tensors.begin(), dsc_.tensors.end(), IsIndexed);
+    const SdscTensor& related = is_index ? *indexed : dsc_.tensors[static_cast<size_t>(dsc_.index)];
+    node["indirectAllocType_"] = is_index ? "index_tensor" : "value_tensor";
+    node["relatedIndirectAccessAlloc_"] = fmt::format("allocate-{}_hbm", related.name);
+    if (is_index) node["indexTensorType_"] = "index";
   }
 
   static Json PropertyFunctions(std::initializer_list<const char*> names) {
@@ -205,7 +222,8 @@ class SdscWriter {
   }
 
   Json CoordinateInfo(const SdscTensor& tensor, int dim) const {
-    const int scale = ScaleOf(tensor, dim);
+    // What an index tensor chooses is walked as other dimensions are.
+    const int scale = ScaleOf(tensor, dim) == 0 ? 1 : ScaleOf(tensor, dim);
     const int64_t size = scale == 1 ? Dim(dim).per_core : 1;
     const auto& sticks = tensor.stick_dims;
     const bool is_stick = std::find(sticks.begin(), sticks.end(), dim) != sticks.end();
@@ -233,7 +251,10 @@ class SdscWriter {
   Json LabeledTensor(size_t index) const {
     const SdscTensor& tensor = dsc_.tensors[index];
     Json scale = Json::array();
-    for (int dim : FirstOf(tensor.type).dim_order) scale.push_back(ScaleOf(tensor, dim));
+    for (int dim : FirstOf(tensor.type).dim_order) {
+      const int own = ScaleOf(tensor, dim);
+      scale.push_back(own == 0 ? 1 : own);
+    }
     Json memory = Json::object();
     if (!tensor.in_lx) memory["hbm"] = {{"isPresent", 1}};
     memory["lx"] = {{"isPresent", 1}};
@@ -287,12 +308,15 @@ class SdscWriter {
   Json ComputeOp() const {
     std::vector<int> inputs = dsc_.inputs;
     if (AccumulatesInOutput()) inputs.push_back(dsc_.outputs.front());
-    return {{"exUnit", dsc_.unit},
-            {"opFuncName", dsc_.op},
-            {"attributes_", {{"dataFormat_", FormatName(dsc_.format)}, {"fidelity_", "regular"}}},
-            {"location", "Inner"},
-            {"inputLabeledDs", References(inputs)},
-            {"outputLabeledDs", References(dsc_.outputs)}};
+    Json op = {
+        {"exUnit", dsc_.unit},
+        {"opFuncName", dsc_.op},
+        {"attributes_", {{"dataFormat_", FormatName(dsc_.format)}, {"fidelity_", "regular"}}},
+        {"location", "Inner"},
+        {"inputLabeledDs", References(inputs)},
+        {"outputLabeledDs", References(dsc_.outputs)}};
+    if (dsc_.index >= 0) op["indirectAccessIndexLabeledDs"] = References({dsc_.index});
+    return op;
   }
 
   const SuperDsc& dsc_;

@@ -29,6 +29,8 @@ std::string_view VirtualStickLabel(size_t count);
 // The label of the row that a conversion of a bare vector gets.
 std::string_view VirtualRowLabel();
 
+// Of index tensors.
+inline constexpr const char* kIndexLabel = "KERNEL_IDX";
 std::string_view LayoutLabel(bool matmul, size_t index);  // index < kMaxLayouts
 
 // What padding holds so that it changes no result: the identity of the reduction; what exp makes 0.

@@ -40,6 +40,19 @@ TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat fo
     }
     AddTo(access.index.coefficient[static_cast<size_t>(read.loop[d])], 1, strides[d]);
   }
+  if (read.chosen < 0) return access;
+  // One of the blocks: which one is not a matter of loops.
+  const auto dim = static_cast<size_t>(read.chosen);
+  if (dim >= read.loop.size() || read.loop[dim] >= 0 || layout.device.host_dim.empty() ||
+      layout.device.host_dim.front() != read.chosen || !read.offset.empty()) {
+    throw BadInput(
+        "{}: dimension {} of {} cannot be chosen by indices: it must be outermost on the "
+        "device, and no loop may walk it",
+        op, read.chosen, buffer);
+  }
+  std::vector<int64_t> block = Numbers(layout.size);
+  block[dim] = 1;
+  access.layout = MakeBufferLayout(block, layout.device.format, layout.device.stick_dim()).device;
   return access;
 }
 
@@ -61,6 +74,11 @@ BufferLayout MakeBufferLayout(const std::vector<int64_t>& size, DataFormat forma
 
 bool GraphOp::Accumulates() const {
   return layout.kind == BufferLayout::Kind::kMutation && Reads(layout.target);
+}
+
+bool GraphOp::Gathers() const {
+  return std::any_of(reads.begin(), reads.end(),
+                     [](const GraphRead& read) { return read.chosen >= 0; });
 }
 
 Extent GraphOp::RangeOf(int position) const {
@@ -91,6 +109,14 @@ const GraphInput* Graph::FindInput(const std::string& name) const {
 
 bool Graph::IsOutput(const std::string& buffer) const {
   return std::find(outputs.begin(), outputs.end(), buffer) != outputs.end();
+}
+
+bool Graph::IsChosenFrom(const std::string& buffer) const {
+  return std::any_of(ops.begin(), ops.end(), [&](const GraphOp& op) {
+    return std::any_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& read) {
+      return read.chosen >= 0 && read.buffer == buffer;
+    });
+  });
 }
 
 const BufferLayout& Graph::LayoutOf(const std::string& buffer) const {
@@ -125,6 +151,10 @@ OpIr ToOpIr(const Graph& graph, const GraphOp& op) {
                                                  : op.host_format;
     ir.inputs.push_back(Access(graph, read.buffer, format, read, ranges.size(), op.name));
   }
+  if (op.Gathers() && (op.reads.size() != 2 || op.reads[0].chosen >= 0 ||
+                       ir.inputs[0].host_format != DataFormat::kIeeeInt32 || op.op != "identity"))
+    throw BadInput("{}: copies what indices of int32, its first operand, choose from the second",
+                   op.name);
   GraphRead write;
   write.loop.resize(op.ranges.size());
   std::iota(write.loop.begin(), write.loop.end(), 0);

@@ -53,6 +53,9 @@ struct GraphRead {
   std::string buffer;
   std::vector<int> loop;
   std::vector<int64_t> offset;
+  // The host dimension, outermost on the device, whose index is what the operation's first read
+  // holds; -1: none.
+  int chosen = -1;
 };
 
 // The counted loops around an operation, outermost first; the three lists have the same length.
@@ -102,6 +105,8 @@ struct GraphOp {
   Extent RangeOf(int position) const;
   bool IsComputed() const { return kind == Kind::kPointwise || kind == Kind::kReduction; }
   bool Reads(const std::string& buffer) const;
+  // The elements of its first read choose where another one is.
+  bool Gathers() const;
   // It adds to a result in each iteration of the loops around it, which is not work done again.
   bool Accumulates() const;
 };
@@ -122,6 +127,7 @@ struct Graph {
   GraphOp* Find(const std::string& name);
   const GraphInput* FindInput(const std::string& name) const;  // null: no such input
   bool IsOutput(const std::string& buffer) const;
+  bool IsChosenFrom(const std::string& buffer) const;  // by an operation that gathers
   // The layout of a buffer by name, through mutations. Throws BadInput for an unknown name.
   const BufferLayout& LayoutOf(const std::string& buffer) const;
 };

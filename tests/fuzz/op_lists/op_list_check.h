@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "model/contract/formats.h"
+#include "runtime/compiler/list/list_uses.h"
 #include "runtime/compiler/list/named_graph.h"
 #include "tests/fuzz/op_lists/op_list_oracle.h"
 
@@ -34,6 +35,14 @@ inline OracleTensors RandomInputs(const compiler::NamedGraph& graph, std::mt1993
     OracleTensor tensor;
     for (const int dim : named.dims)
       tensor.dims.push_back(graph.dims[static_cast<size_t>(dim)].name);
+    if (named.format == DataFormat::kIeeeInt32) {  // indices
+      const auto tensor_at = static_cast<int>(&named - graph.tensors.data());
+      const auto limit = static_cast<uint32_t>(compiler::IndexLimit(graph, tensor_at));
+      for (int64_t i = graph.Elements(named); i > 0; --i)
+        tensor.data.push_back({static_cast<double>(random() % limit), 0});
+      tensors[named.name] = std::move(tensor);
+      continue;
+    }
     const bool positive = random() % 2 == 0;
     std::uniform_real_distribution<double> value(positive ? 0.5 : -2, positive ? 1.5 : 2);
     for (int64_t i = graph.Elements(named); i > 0; --i) {

@@ -313,6 +313,14 @@ class OpListOracle {
       });
     } else if (name == "cat") {
       out = Cat(x, along, op.at("into"));
+    } else if (name == "index_select") {
+      Names dims = x[1].dims;
+      for (const std::string& dim : x[0].dims)
+        if (dim != along[0]) dims.push_back(dim);
+      out = Make(dims, [&](Index i) {
+        i[along[0]] = static_cast<int64_t>(Element(x[1], i).value);
+        return Element(x[0], i);
+      });
     } else if (name == "swiglu") {
       out = Zip("mul", Map("silu", {}, x[0]), x[1]);
     } else if (name == "where") {

@@ -155,6 +155,8 @@ class RandomOpList {
       const Tensor c = Pick(tensors_);
       op = {{"op", "where"}, {"inputs", {a.name, b.name, c.name}}};
       dims = Union({&a, &b, &c});
+    } else if (kind == 76 || kind == 77) {
+      if (!MakeChoice(number, a, op, dims)) return false;
     } else if (kind == 101 || (kind >= 78 && kind < 82)) {
       if (!MakeCat(number, a, op, dims)) return false;
     } else if (kind < 82) {
@@ -205,6 +207,33 @@ class RandomOpList {
     op["output"] = out.name;
     list_["ops"].push_back(std::move(op));
     tensors_.push_back(std::move(out));
+    return true;
+  }
+
+  // By indices that are an input of their own.
+  bool MakeChoice(int number, const Tensor& table, Json& op, Names& dims) {
+    const std::string along = Pick(table.dims);
+    Names positions;
+    for (int i = OneIn(3) ? 2 : 1; i > 0; --i) {
+      positions.push_back("I" + std::to_string(number) + std::to_string(i));
+      list_["dims"][positions.back()] = Pick(std::vector<int>{1, 2, 5, 32, 33, 64, 96});
+    }
+    for (const std::string& dim : table.dims) {
+      if (dim == along) {
+        dims.insert(dims.end(), positions.begin(), positions.end());
+      } else {
+        dims.push_back(dim);
+      }
+    }
+    const std::string indices = "i" + std::to_string(number);
+    op = {{"op", "index_select"}, {"inputs", {table.name, indices}}, {"dim", along}};
+    if (dims.size() > 5 || Elements(dims) > kMaxElements) return false;
+    list_["tensors"].push_back({{"name", indices}, {"dims", positions}, {"dtype", "int32"}});
+    dims_.insert(dims_.end(), positions.begin(), positions.end());
+    if (OneIn(3)) {
+      std::shuffle(dims.begin(), dims.end(), random_);
+      op["dims"] = dims;
+    }
     return true;
   }
 
