@@ -45,7 +45,7 @@ Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& ch
       {"SEN_COMMON_HEADERS", sdk + "/include"},
       {"NEW_SYSTEM_SETUP", "1"},
       {"USE_SPYRE_CCL", "0"},
-      {"USE_SPYRE_PROFILER", "0"},
+      {"USE_SPYRE_PROFILER", "1"},
       {"PATH", InFrontOf("PATH", sdk + "/bin")},
       {"LD_LIBRARY_PATH", InFrontOf("LD_LIBRARY_PATH", sdk + "/lib")},
       // The card.

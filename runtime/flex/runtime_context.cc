@@ -33,14 +33,19 @@ RuntimeContext::RuntimeContext(driver::Transport& transport, driver::FunctionId 
   if (hazards != HazardMode::kOff) hazards_ = std::make_unique<HazardGuard>(hazards, scheduler_);
 }
 
-RuntimeContext::~RuntimeContext() {
+void RuntimeContext::AwaitAll() {
   const auto lock = Enter();
   try {
     const uint64_t last = scheduler_.last_correlation();
     while (scheduler_.PassedCorrelation() < last) scheduler_.Progress();
   } catch (const std::exception&) {  // of the card's model too
-    // Nobody is left to tell.
+    // Whoever uses a stream next is told.
   }
+}
+
+RuntimeContext::~RuntimeContext() {
+  const auto lock = Enter();
+  AwaitAll();
   // What waits for events that will never be recorded still holds host memory and tensors.
   scheduler_.Abort("the context is closed");
   *lifeline_ = nullptr;

@@ -94,6 +94,8 @@ class RuntimeContext {
   // Waits for what was enqueued on any stream before the call; throws the first stream error, by
   // stream index, or a deadlock (event.h).
   void Synchronize();
+  // The same without the errors, which stay for the calls that are to throw them.
+  void AwaitAll();
   // From here on what `stream` enqueues is recorded, until EndCapture (capture.h).
   void BeginCapture(const FlexStream& stream);
   CapturedGraph EndCapture(const FlexStream& stream);

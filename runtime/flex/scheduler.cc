@@ -297,7 +297,7 @@ void Scheduler::Handle(const Response& response) {
     Fail(stream, FailureText(*operation, response, diagnosis),
          DescribeOutcome(*operation, response, executed));
   }
-  if (keep_completed_) completed_.push_back(DescribeOutcome(*operation, response, executed));
+  if (keep_completed_ || observer_) Report(DescribeOutcome(*operation, response, executed));
   const ControlBlockRequest& request = operation->request;
   if (request.opcode == Opcode::EVENT_SIGNAL) {
     if (status == Status::OK) {

@@ -18,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,6 +99,10 @@ class Scheduler {
   OperationCounts Counts() const { return counts_; }
   OperationCounts Counts(uint32_t stream_index) const;
   const std::vector<CompletedOperation>& completed() const { return completed_; }
+  // Called for each operation of the card that ends, in that order, under the runtime's lock; it
+  // must not call the runtime. Null: nobody.
+  using Observer = std::function<void(const CompletedOperation&)>;
+  void Observe(Observer observer) { observer_ = std::move(observer); }
   void ClearCompleted() { completed_.clear(); }
   uint64_t epoch() const { return epoch_; }  // counts the resets
 
@@ -138,6 +143,7 @@ class Scheduler {
   // head has left the queue.
   void Settle(uint32_t index);
   void SetReady(uint32_t index);
+  void Report(CompletedOperation operation);
   bool RunCallback(uint32_t index);
   bool SettleWait(uint32_t index);
   void LeaveHead(uint32_t index, bool completed);
@@ -151,6 +157,7 @@ class Scheduler {
   RuntimeMutex& mutex_;
   std::unique_ptr<SchedulingPolicy> policy_;
   bool keep_completed_;
+  Observer observer_;
   bool in_callback_ = false;
   std::thread::id caller_;             // in_callback_: who called it
   bool progressing_ = false;           // somebody waits: calls are not held back

@@ -32,10 +32,14 @@ void Scheduler::Drop(PendingOperation* operation) {
   const ControlBlockRequest& request = operation->request;
   if (request.opcode == Opcode::EVENT_SIGNAL) FailEvent(*request.event, operation->stream);
   Unmap(*operation);
-  if (keep_completed_ && !request.callback) {
-    completed_.push_back(DescribeOutcome(*operation, Status::ABORTED));
-  }
+  if ((keep_completed_ || observer_) && !request.callback)
+    Report(DescribeOutcome(*operation, Status::ABORTED));
   Release(operation);
+}
+
+void Scheduler::Report(CompletedOperation operation) {
+  if (observer_) observer_(operation);
+  if (keep_completed_) completed_.push_back(std::move(operation));
 }
 
 void Scheduler::DropQueue(uint32_t index) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <libaiupti/aiupti_runtime_cbid.h>
+
 #include <flex/flex.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "model/contract/memory_map.h"
 #include "runtime/flex/runtime_context.h"
+#include "sdk/flex/activities.h"
 #include "sdk/flex/platform.h"
 
 namespace flex {
@@ -21,6 +24,7 @@ CompositeAddress FlexAllocator::allocate(size_t bytes, const AllocationDirective
     throw BadInput("memory aligned to {} bytes is asked for; it is aligned to {}",
                    *directive.alignment, spyre::kStickBytes);
   }
+  const activity::HostCall call(AIUPTI_RUNTIME_TRACE_CBID_MALLOC, bytes);
   Platform& platform = Platform::Get();
   const auto kind = directive.type == MemoryType::Program ? spyre::flex::MemoryKind::kProgram
                                                           : spyre::flex::MemoryKind::kTensor;
@@ -38,7 +42,14 @@ CompositeAddress FlexAllocator::allocate(size_t bytes, const AllocationDirective
     handle = take();
   }
   const size_t size = spyre::AlignUp(bytes, spyre::kStickBytes);
-  const std::shared_ptr<void> owner(nullptr, [handle](void*) { Platform::Free(handle); });
+  const auto note = [address = ToDeviceVirtual(handle), size](bool freed) {
+    activity::Recorder::Get().Note(activity::Memory{freed, address, size, activity::HostNs()});
+  };
+  note(false);
+  const std::shared_ptr<void> owner(nullptr, [handle, note](void*) {
+    Platform::Free(handle);
+    note(true);
+  });
   return {Chunk(Platform::AddressOf(handle), size, 0), owner};
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions and small classes of flex.hpp.
+#include <libaiupti/aiupti_runtime_cbid.h>
+
 #include <array>
 #include <deque>
 #include <flex/flex.hpp>
@@ -8,11 +10,13 @@
 #include "base/error.h"
 #include "runtime/flex/runtime_context.h"
 #include "sdk/card/environment.h"
+#include "sdk/flex/activities.h"
 #include "sdk/flex/platform.h"
 #include "sdk/flex/stream_queue.h"
 
 namespace flex {
 
+using activity::HostCall;
 using spyre::BadInput;
 using spyre::sdk::Platform;
 
@@ -64,19 +68,33 @@ void destroyHostCallbackParams(HostCallbackParams* params) { delete params; }
 RuntimeStream::RuntimeStream(std::unique_ptr<Queue> queue) : queue_(std::move(queue)) {}
 RuntimeStream::~RuntimeStream() = default;
 bool RuntimeStream::query() { return queue_->Query(); }
-void RuntimeStream::synchronize() { queue_->Synchronize(); }
+void RuntimeStream::synchronize() {
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_SCHEDULE_WAIT);
+  queue_->Synchronize();
+}
 bool RuntimeStream::needsShutdown() { return Platform::Get().lost(); }
-void RuntimeStream::launchOperationH2D(const DmaParams* params) { queue_->CopyToCard(*params); }
-void RuntimeStream::launchOperationD2H(const DmaParams* params) { queue_->CopyFromCard(*params); }
-void RuntimeStream::launchOperationCompute(const ComputeParams* params) { queue_->Launch(*params); }
+void RuntimeStream::launchOperationH2D(const DmaParams* params) {
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_LAUNCH_CB_DMI, params->size);
+  queue_->CopyToCard(*params);
+}
+void RuntimeStream::launchOperationD2H(const DmaParams* params) {
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_LAUNCH_CB_DMO, params->size);
+  queue_->CopyFromCard(*params);
+}
+void RuntimeStream::launchOperationCompute(const ComputeParams* params) {
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_LAUNCH_CB_CMPT);
+  queue_->Launch(*params);
+}
 void RuntimeStream::launchOperationHostCallback(const HostCallbackParams* params) {
   if (!params->function) throw BadInput("a host callback without a function");
   if (params->pipeline_barrier) synchronize();
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_ISSUE_CALLBACK);
   params->function(params->argument);
 }
 void RuntimeStream::fillAsync(const CompositeAddress* destination, double value, DataFormats format,
                               bool /*use_dmai*/) {
   if (destination == nullptr) throw BadInput("a fill of no memory");
+  const HostCall call(AIUPTI_RUNTIME_TRACE_CBID_LAUNCH_CB, destination->total_size());
   queue_->Fill(*destination, value, format);
 }
 

@@ -12,6 +12,7 @@
 #include "model/contract/program.h"
 #include "sdk/card/environment.h"
 #include "sdk/card/open.h"
+#include "sdk/flex/activities.h"
 #include "sdk/flex/ending_signals.h"
 #include "sdk/flex/special_numbers.h"
 #include "sdk/host_functions/correction.h"
@@ -53,6 +54,7 @@ Platform::Platform(std::unique_ptr<ProgramCard> card, bool reports)
       context_(std::make_unique<flex::RuntimeContext>(card_->transport(), card_->function(),
                                                       card_->options())) {
   SetPhysicalAddresses(context_->is_physical());
+  ::flex::activity::Recorder::Get().Attach(*context_);
 }
 
 Platform& Platform::Get() {

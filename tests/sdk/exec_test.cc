@@ -190,6 +190,21 @@ TEST_F(Exec, TwoRunsOfAProgramLeaveTheSameTrace) {
   EXPECT_GT(first.at("trace").at("records"), 0);
 }
 
+TEST_F(Exec, AProfilerChangesNoTimeOfTheCardAndGetsIts) {
+  const std::string program = "Aiupti.DISABLED_AnAddThatMayBeProfiled";
+  const json plain = Run("", 0, "plain", program);
+  EXPECT_THAT(text(), ::testing::Not(HasSubstr("kernel: ")));
+  setenv("PROFILED", "1", 1);
+  const json profiled = Run("", 0, "profiled", program);
+  EXPECT_EQ(plain.at("trace").at("digest"), profiled.at("trace").at("digest"));
+  EXPECT_EQ(plain.at("kernels").at(0).at("first_launch_ns"),
+            profiled.at("kernels").at(0).at("first_launch_ns"));
+  const size_t at = text().find("kernel: ");
+  ASSERT_NE(at, std::string::npos) << text();
+  EXPECT_NEAR(std::stod(text().substr(at + 8)),
+              profiled.at("kernels").at(0).at("first_launch_ns").get<double>(), 1);
+}
+
 TEST_F(Exec, ATraceHasTheWholeNameThatTheProgramGivesItsKernel) {
   Run("", 0, "out", "SdkEnding.DISABLED_AKernelOf255Letters");
   const Output query = Cosim("trace query --name COMPUTE " + Path("out/trace.sctrace"));

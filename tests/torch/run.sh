@@ -18,7 +18,7 @@ out=$root/build/torch-tests
 [ -e "$sdk/lib/libflex.so" ] || { echo "run.sh: there is no $sdk; build the target spyre_sdk" >&2; exit 2; }
 
 export RUNTIME_INSTALL_DIR=$sdk SENLIB_INSTALL_DIR=$sdk DEEPTOOLS_INSTALL_DIR=$sdk SEN_COMMON_HEADERS=$sdk/include
-export NEW_SYSTEM_SETUP=1 USE_SPYRE_PROFILER=0 USE_SPYRE_CCL=0
+export NEW_SYSTEM_SETUP=1 USE_SPYRE_PROFILER=1 USE_SPYRE_CCL=0
 export LD_LIBRARY_PATH=$sdk/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 PATH=$sdk/bin:$(dirname "$python"):$PATH
 export PATH PYTHONPATH=$root/tests/torch${PYTHONPATH:+:$PYTHONPATH}

@@ -57,7 +57,7 @@ TEST(ProgramEnvironment, LeadsToTheSdkAndToTheCard) {
   EXPECT_THAT(environment, Contains(Pair("LD_LIBRARY_PATH", "/sdk/lib:/lib/a")));
   EXPECT_THAT(environment, Contains(Pair("SPYRE_COSIM_SET", "card.cores=8\ncard.fidelity=fast")));
   EXPECT_THAT(environment, Contains(Pair("SPYRE_COSIM_OUT", "/tmp/out")));
-  EXPECT_THAT(environment, Contains(Pair("USE_SPYRE_PROFILER", "0")));
+  EXPECT_THAT(environment, Contains(Pair("USE_SPYRE_PROFILER", "1")));
   char directory[4096];
   ASSERT_NE(getcwd(directory, sizeof directory), nullptr);
   EXPECT_THAT(environment,
