@@ -3,7 +3,7 @@
 // Transport::Advance; register accesses and interrupt latency are charged by the transport.
 //
 // The figures are estimates for a current server host with a VFIO user-mode driver; they are
-// parameters, not measurements (docs/runtime.md).
+// parameters, not measurements (docs/timing.md).
 #pragma once
 
 #include <cmath>

@@ -2,12 +2,12 @@
 // Why a kernel took as long as it did: the chain of slices that its end depended on, followed back
 // from the end of its control block to its start. `trace summary` prints it.
 //
-// Reads the recording conventions of docs/traces.md: a unit's work is its kCore slices, what it
-// waited for its kWait slices with the track that ended the wait. At a wait the path goes over to
-// that track; inside a unit it goes from an instruction to the one issued before it. The segments
-// have no gaps and no overlaps: their times sum to the kernel's device time. The path of a trace
-// that dropped records ends, as "not recorded", where it could lead to a record that is missing.
-// Pure functions of a Trace, any thread. Throws Error for a kernel that is not there.
+// Reads the recording conventions of docs/trace-format.md: a unit's work is its kCore slices, what
+// it waited for its kWait slices with the track that ended the wait. At a wait the path goes over
+// to that track; inside a unit it goes from an instruction to the one issued before it. The
+// segments have no gaps and no overlaps: their times sum to the kernel's device time. The path of a
+// trace that dropped records ends, as "not recorded", where it could lead to a record that is
+// missing. Pure functions of a Trace, any thread. Throws Error for a kernel that is not there.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // What the time of a critical path can have been spent on, and the resource that each of these
 // belongs to. The model counts by them, report.json and the commands name them, and BoundOf says
 // which resource bounds what ran: the one that the critical path spent most time on, working or
-// waiting for it. docs/report.md explains each.
+// waiting for it. docs/report-time.md explains each.
 //
 // Plain data and pure functions, any thread; picoseconds.
 #pragma once

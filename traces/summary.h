@@ -2,9 +2,9 @@
 // Where the time of one run went: per control block, per stream, per unit. `trace summary`, the
 // HTML report, `trace diff` and report.json print these numbers.
 //
-// Reads the recording conventions of docs/traces.md: control blocks are kControl records on tracks
-// "stream N" of process "card", the steps of their programs kStep records there; every other track
-// is a unit, busy but for its kWait records. Pure functions of a Trace, any thread.
+// Reads the recording conventions of docs/trace-format.md: control blocks are kControl records on
+// tracks "stream N" of process "card", the steps of their programs kStep records there; every other
+// track is a unit, busy but for its kWait records. Pure functions of a Trace, any thread.
 //
 // Of a trace that dropped records, all figures are of its window: the time from which on nothing is
 // missing. What ended before is not counted. A unit is busy for the part of a slice that is in the

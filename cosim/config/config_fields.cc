@@ -430,12 +430,12 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("max_energy_uj", c.expect.max_energy_uj, 0, 1'000'000'000'000, "uJ",
            "The same for the energy of the launches (docs/energy.md); 0: any");
   f.Text("bound_by", c.expect.bound_by,
-         "The resource that must bound the launches (docs/report.md, Bounds); empty: any");
+         "The resource that must bound the launches (docs/report-time.md, Bounds); empty: any");
   f.Text("digest", c.expect.digest,
          "The digest that the trace must have, as `trace summary` prints it; empty: any");
-  f.Path(
-      "rules", c.expect.rules,
-      "TOML file of rules that the trace must keep (`trace check`, docs/traces.md); empty: none");
+  f.Path("rules", c.expect.rules,
+         "TOML file of rules that the trace must keep (`trace check`, docs/trace-rules.md); empty: "
+         "none");
   f.SetPrefix("");
   f.Tables("fault", c.fault, "Faults of the card (docs/faults.md)");
   return f.Take();

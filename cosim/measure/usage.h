@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the units of the card did in a span of device time, set against what they could have done:
-// balance between like units, time lost by cause, and the roofline. docs/report.md explains every
-// figure. Pure functions, any thread; times in ps, sizes in bytes.
+// balance between like units, time lost by cause, and the roofline. docs/report-time.md explains
+// every figure. Pure functions, any thread; times in ps, sizes in bytes.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 
 namespace spyre::cosim {
 
-// {"bound_by", "share", "path_ns", "resources", "causes", "memory"}; docs/report.md.
+// {"bound_by", "share", "path_ns", "resources", "causes", "memory"}; docs/report-time.md.
 nlohmann::ordered_json BoundsJson(const Usage& usage);
 
 // "bound by the ring's links (62.0 %)", of the critical path; "" without a path.

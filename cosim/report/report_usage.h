@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The part of the report that says what bounded the time: roofline, balance, time lost. Used by
-// report.cc; pure functions. docs/report.md explains every figure.
+// report.cc; pure functions. docs/report-time.md explains every figure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

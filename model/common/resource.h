@@ -18,7 +18,8 @@
 
 namespace spyre::model {
 
-// Why a unit lost time, where the unit itself can tell. docs/report.md says what each one counts.
+// Why a unit lost time, where the unit itself can tell. docs/report-time.md says what each one
+// counts.
 enum class Loss : uint8_t {
   kRowMiss,      // memory channel: precharge and activate before the data
   kTurnaround,   // memory channel: the bus changes between read and write

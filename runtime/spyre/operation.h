@@ -81,9 +81,9 @@ struct DimensionInfo {
   int64_t granularity = 1;  // a value is a positive multiple
 };
 
-// Set for a kernel whose sums go from launch to launch (docs/runtime.md "Tiling a reduction"). A
-// launch of it gives one location more than it has arguments, the last one; reduction_tiling.h
-// makes it.
+// Set for a kernel whose sums go from launch to launch (docs/tiled-launches.md "Tiling a
+// reduction"). A launch of it gives one location more than it has arguments, the last one;
+// reduction_tiling.h makes it.
 struct AccumulationInfo {
   bool in_lx = false;  // the accumulators stay in LX; else they are in the workspace
   std::string dim;     // that is summed over

@@ -2,7 +2,8 @@
 // A dimension that the kernel sums over, in tiles: the tiles of one result are launches that go on
 // where the one before has stopped. LaunchOptions::reduction says how the sum gets from one to the
 // next: through a workspace in device memory, in LX, or through the output, which an accumulate
-// kernel of the plan adds to. docs/runtime.md "Tiling a reduction" says which bits each gives.
+// kernel of the plan adds to. docs/tiled-launches.md "Tiling a reduction" says which bits each
+// gives.
 //
 // The checks are pure functions, for the planner. TiledReduction belongs to a TileLauncher: one
 // thread at a time. Errors: Error(kBadInput) that names the kernel, the dimension, its sizes, and

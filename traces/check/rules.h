@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules that a trace is held to: RULES.toml of `trace check`. docs/traces.md has every kind and
-// key with examples.
+// The rules that a trace is held to: RULES.toml of `trace check`. docs/trace-rules.md has every
+// kind and key with examples.
 //
 // Pure functions, any thread. Throws Error for a file that is not TOML or says what is not a rule,
 // naming the file, the rule and the key.

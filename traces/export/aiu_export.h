@@ -9,7 +9,7 @@
 // counters. Times are whole nanoseconds, so that they agree with the time stamps.
 //
 // The correction of a program is the preparation of the kernel behind it ("Cmpt Prep"). Kernels
-// share a correlation while no program comes twice; docs/traces.md says why.
+// share a correlation while no program comes twice; docs/trace-viewers.md says why.
 #pragma once
 
 #include <ostream>

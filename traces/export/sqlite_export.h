@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The trace as an SQLite database: one table of slices, and what is asked for most as views. Times
-// are nanoseconds with ps digits. docs/traces.md lists tables and views with sample queries.
+// are nanoseconds with ps digits. docs/trace-viewers.md lists tables and views with sample queries.
 #pragma once
 
 #include <string>

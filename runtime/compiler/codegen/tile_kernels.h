@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that tiled launches of a kernel need beside it, where its tile does not divide the
 // tensors: the same operation compiled for what remains, and copies that move the valid part of a
-// padded tile on the device. docs/runtime.md says when which is used.
+// padded tile on the device. docs/tiled-launches.md says when which is used.
 //
 // Callers: cosim, tests. Pure functions, any thread. Errors: as GenerateKernel.
 #pragma once

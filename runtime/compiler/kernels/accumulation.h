@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the launches of a kernel are told whose sums outlive the launch. Used by code generation
-// only. docs/runtime.md "Tiling a reduction" has the whole picture.
+// only. docs/tiled-launches.md "Tiling a reduction" has the whole picture.
 #pragma once
 
 #include <cstdint>

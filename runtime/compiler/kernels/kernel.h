@@ -26,7 +26,7 @@
 namespace spyre::compiler {
 
 // Where the fp32 accumulators of a matmul stay between the launches of a k that is longer than the
-// compiled one (docs/runtime.md "Tiling a reduction").
+// compiled one (docs/tiled-launches.md "Tiling a reduction").
 enum class Accumulator : uint8_t {
   kNone,    // the kernel computes whole results
   kDevice,  // in device memory, in a workspace that the launch gives
