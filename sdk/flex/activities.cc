@@ -53,11 +53,15 @@ Recorder& Recorder::Get() {
 }
 
 void Recorder::Listen(bool on) {
-  if (listening_.exchange(on) == on) return;
+  if (listening() == on) return;
+  const uint64_t last = LastCorrelation();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    activities_ = {};
+    begin_ = last;
+  }
+  listening_ = on;
   if (Platform* const platform = Platform::Opened()) Observe(platform->context());
-  if (on) return;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  activities_ = {};
 }
 
 void Recorder::Attach(spyre::flex::RuntimeContext& context) {
@@ -84,7 +88,7 @@ void Recorder::Observe(spyre::flex::RuntimeContext& context) {
     work.started_ps = operation.started_ps;
     work.finished_ps = operation.finished_ps;
     const std::lock_guard<std::mutex> lock(mutex_);
-    activities_.work.push_back(std::move(work));
+    if (work.correlation > begin_) activities_.work.push_back(std::move(work));
   });
 }
 

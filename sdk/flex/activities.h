@@ -47,7 +47,7 @@ struct Memory {
 // In the order of their ends.
 struct Activities {
   std::vector<Call> calls;
-  std::vector<CardWork> work;  // with status OK
+  std::vector<CardWork> work;  // with status OK, launched while somebody listened
   std::vector<Memory> memory;
 };
 
@@ -71,6 +71,7 @@ class Recorder {
 
   std::atomic<bool> listening_ = false;
   std::mutex mutex_;
+  uint64_t begin_ = 0;  // the last operation that was launched before anybody listened
   Activities activities_;
 };
 
