@@ -36,6 +36,8 @@ NamedGraph WithDifferences(const NamedGraph& graph, std::map<int, int>& differen
       continue;
     NamedTensor difference = graph.tensors[static_cast<size_t>(op.output)];
     difference.format = tensor(tensor(0).origin == NamedTensor::Origin::kConstant ? 1 : 0).format;
+    // In which a small difference would be none.
+    if (difference.format == DataFormat::kSen143Fp8) difference.format = DataFormat::kSen169Fp16;
     const auto position = static_cast<int>(result.tensors.size());
     difference_of[op.output] = position;
     result.tensors.push_back(std::move(difference));
@@ -54,22 +56,27 @@ ResultHook Take(const Decisions& decisions) {
   };
 }
 
-// Some of the decisions are taken the other way, by chance: of two, one is in one of so many parts
-// of them and the other is not, but in one case of 2^kParts.
+// Some of the decisions are taken the other way: those of one part after the other. Of two that a
+// reduction over one dimension brings together, one is in one of so many parts and the other is
+// not, unless their distance is a multiple of 2^kParts.
 constexpr unsigned kParts = 6;
 
 class CloseDecisions {
  public:
   bool empty() const { return close_.empty(); }
 
-  // Of one comparison: differences of what it compares.
-  void Add(int tensor, const DoubleTensor& ideal, const DoubleTensor& rounded, DataFormat format) {
+  // Of one comparison: differences of what it compares, and their shape.
+  void Add(int tensor, const DoubleTensor& ideal, const DoubleTensor& rounded, DataFormat format,
+           const std::vector<int64_t>& shape) {
     const RoundingLimits limits(ideal, rounded, format);
+    const uint64_t own = random_();
     for (size_t i = 0; i < ideal.size(); ++i) {
-      // What is equal with and without roundings is the same number, as zeros of relu are.
+      // What is equal with and without roundings is the same number, as zeros of relu are. What is
+      // infinite compares as a number in float64, and as none on the card.
       const bool is_close =
-          std::fabs(ideal[i]) <= limits.Of(i) && !(ideal[i] == 0 && rounded[i] == 0);
-      if (is_close) close_.push_back({tensor, i, random_()});
+          !std::isfinite(ideal[i]) || !std::isfinite(rounded[i]) ||
+          (std::fabs(ideal[i]) <= limits.Of(i) && !(ideal[i] == 0 && rounded[i] == 0));
+      if (is_close) close_.push_back({tensor, i, own ^ PartsOf(i, shape)});
     }
   }
 
@@ -96,6 +103,17 @@ class CloseDecisions {
     size_t element;
     uint64_t parts;  // of which it is one, by bits
   };
+  // By bits: the bits of all indices together, so that one step of any of them changes a part.
+  static uint64_t PartsOf(size_t element, const std::vector<int64_t>& shape) {
+    uint64_t parts = 0;
+    auto at = static_cast<uint64_t>(element);
+    for (auto size = shape.rbegin(); size != shape.rend(); ++size) {
+      const auto length = static_cast<uint64_t>(*size);
+      parts ^= at % length;
+      at /= length;
+    }
+    return parts;
+  }
   static void Turn(Decisions& decisions, const Close& close) {
     double& decision = decisions.at(close.tensor)[close.element];
     decision = 1 - decision;
@@ -139,7 +157,8 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
   for (const auto& [tensor, difference] : difference_of) {
     if (decisions.count(tensor) != 0) {
       close.Add(tensor, sides.ideal.at(difference), sides.rounded.at(difference),
-                wider.tensors[static_cast<size_t>(difference)].format);
+                wider.tensors[static_cast<size_t>(difference)].format,
+                wider.Shape(wider.tensors[static_cast<size_t>(difference)]));
     }
   }
   for (const auto& [unused, difference] : difference_of) {

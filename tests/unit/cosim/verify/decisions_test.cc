@@ -42,8 +42,7 @@ TEST(Decisions, AnElementOfTwoIsSeenToFollowSeveral) {
   const GraphSides sides = SidesOfColumnsWith(2);
   ASSERT_EQ(sides.others.size(), 1u);
   const std::vector<bool>& several = sides.others.begin()->second.several;
-  // Two are never parted in one case of 64.
-  EXPECT_GE(std::count(several.begin(), several.end(), true), 60);
+  EXPECT_EQ(std::count(several.begin(), several.end(), true), static_cast<int>(kColumns));
 }
 
 TEST(Decisions, FarFromEachOtherThereAreNone) { EXPECT_TRUE(SidesOfColumnsWith(0).others.empty()); }
