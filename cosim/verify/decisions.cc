@@ -2,9 +2,10 @@
 #include "cosim/verify/decisions.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
-#include <random>
+#include <iterator>
 #include <vector>
 
 #include "cosim/verify/rounding_limits.h"
@@ -56,10 +57,13 @@ ResultHook Take(const Decisions& decisions) {
   };
 }
 
-// Some of the decisions are taken the other way: those of one part after the other. Of two that a
-// reduction over one dimension brings together, one is in one of so many parts and the other is
-// not, unless their distance is a multiple of 2^kParts.
+// Some of the decisions are taken the other way: those of one part after the other. Each is in half
+// of the parts, so that of two that are in different ones, each is taken the other way without the
+// other. Two that a reduction over one dimension brings together are in different ones unless their
+// distance is a multiple of the number of these codes.
 constexpr unsigned kParts = 6;
+constexpr std::array<uint8_t, 20> kCodes = {7,  11, 13, 14, 19, 21, 22, 25, 26, 28,
+                                            35, 37, 38, 41, 42, 44, 49, 50, 52, 56};
 
 class CloseDecisions {
  public:
@@ -69,14 +73,14 @@ class CloseDecisions {
   void Add(int tensor, const DoubleTensor& ideal, const DoubleTensor& rounded, DataFormat format,
            const std::vector<int64_t>& shape) {
     const RoundingLimits limits(ideal, rounded, format);
-    const uint64_t own = random_();
+    const uint64_t first = comparisons_++;
     for (size_t i = 0; i < ideal.size(); ++i) {
       // What is equal with and without roundings is the same number, as zeros of relu are. What is
       // infinite compares as a number in float64, and as none on the card.
       const bool is_close =
           !std::isfinite(ideal[i]) || !std::isfinite(rounded[i]) ||
           (std::fabs(ideal[i]) <= limits.Of(i) && !(ideal[i] == 0 && rounded[i] == 0));
-      if (is_close) close_.push_back({tensor, i, own ^ PartsOf(i, shape)});
+      if (is_close) close_.push_back({tensor, i, PartsOf(i, shape, first)});
     }
   }
 
@@ -101,18 +105,19 @@ class CloseDecisions {
   struct Close {
     int tensor;
     size_t element;
-    uint64_t parts;  // of which it is one, by bits
+    uint8_t parts;  // of which it is one, by bits
   };
-  // By bits: the bits of all indices together, so that one step of any of them changes a part.
-  static uint64_t PartsOf(size_t element, const std::vector<int64_t>& shape) {
-    uint64_t parts = 0;
+  // A step along any dimension leads to another code.
+  static uint8_t PartsOf(size_t element, const std::vector<int64_t>& shape, uint64_t first) {
+    constexpr uint64_t kSteps[] = {1, 3, 7, 9, 11, 13};  // none has a divisor in common with 20
     auto at = static_cast<uint64_t>(element);
-    for (auto size = shape.rbegin(); size != shape.rend(); ++size) {
-      const auto length = static_cast<uint64_t>(*size);
-      parts ^= at % length;
+    uint64_t code = first;
+    for (size_t dim = 0; dim < shape.size(); ++dim) {
+      const auto length = static_cast<uint64_t>(shape[shape.size() - 1 - dim]);
+      code += at % length * kSteps[dim % std::size(kSteps)];
       at /= length;
     }
-    return parts;
+    return kCodes[code % kCodes.size()];
   }
   static void Turn(Decisions& decisions, const Close& close) {
     double& decision = decisions.at(close.tensor)[close.element];
@@ -120,7 +125,7 @@ class CloseDecisions {
   }
 
   std::vector<Close> close_;
-  std::mt19937_64 random_{1};
+  uint64_t comparisons_ = 0;
 };
 
 void Widen(OtherDecisions& others, const DoubleTensor& values) {
