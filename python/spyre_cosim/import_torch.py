@@ -28,8 +28,12 @@ UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
           "ne": "notequal", "gt": "greaterthan", "ge": "greaterequal", "lt": "lesserthan", "le": "lesserequal"}
 BY_INDEX = {"index_select", "embedding", "index", "gather"}
+TRUTHS = {"logical_and": "mul", "logical_or": "maximum", "logical_xor": "notequal", "bitwise_and": "mul", "bitwise_or": "maximum",
+          "bitwise_xor": "notequal", "__and__": "mul", "__or__": "maximum", "__xor__": "notequal"}
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "prod": "prod"}
 SAME = {"clone", "contiguous", "detach", "detach_", "alias", "to", "_to_copy", "lift_fresh_copy"}
+ALIASES = {"permute", "transpose", "t", "expand", "slice", "select", "split", "split_with_sizes", "chunk", "narrow", "unbind", "getitem",
+           "expand_as", "view_as", "detach", "detach_", "alias", "contiguous", "to", "dropout"}
 VIEWS = {"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze", "unflatten"}
 
 
@@ -194,7 +198,7 @@ class Importer:
         start = min(max((start or 0) + (size if (start or 0) < 0 else 0), 0), size)
         end = size if end is None else min(end + (size if end < 0 else 0), size)
         if step != 1:
-            raise Unsupported("a slice with a step")
+            return self.index_select(x, dim, self.indices(np.arange(start, end, step)))
         if (start, end) == (0, size):
             return x
         source, axes = flat(x.axes[dim]), list(x.axes)
@@ -285,6 +289,22 @@ class Importer:
         high = self.roll_all(x, rank - 1, rows + 1)
         return self.join([self.slice(high, rank - 1, size - rest, size), self.slice(low, rank - 1, 0, size - rest)], rank - 1)
 
+    def repeat_interleave(self, x: Value, times: int, dim: Optional[int] = None, **_: Any) -> Value:
+        if not isinstance(times, int):
+            raise Unsupported("repetitions by a tensor")
+        if dim is None:
+            x, dim = self.view("flatten", x), 0
+        dim %= len(x.axes)
+        return x.of(x.axes[:dim] + [x.axes[dim] + axis(times)] + x.axes[dim + 1:])
+
+    # Of all elements, along one dimension, or of two tensors.
+    def extremum(self, op: str, reduction: str, x: Value, *args: Any, **keys: Any) -> Any:
+        if args and isinstance(args[0], Value):
+            return self.elementwise(op, [x, args[0]])
+        if args or keys:
+            raise Unsupported("where the largest or smallest stands")
+        return self.reduce(reduction, x, None, False)
+
     def index_select(self, x: Value, dim: int, index: Value) -> Value:
         dim %= len(x.axes)
         axes = x.axes[:dim] + index.axes + x.axes[dim + 1:]
@@ -352,6 +372,13 @@ class Importer:
             "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
             "expand_as": lambda x, like: self.expand(x, like.shape()),
             "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat,
+            "repeat_interleave": self.repeat_interleave,
+            "max": lambda *a, **k: self.extremum("maximum", "amax", *a, **k),
+            "min": lambda *a, **k: self.extremum("minimum", "amin", *a, **k),
+            "view_as": lambda x, like: self.view("view", x, like.shape()), "type_as": lambda x, _: x,
+            "logical_not": lambda x: self.elementwise("equal", [x, 0.0]), "bitwise_not": lambda x: self.elementwise("equal", [x, 0.0]),
+            "unbind": lambda x, dim=0: [self.select(x, dim, at) for at in range(elements(x.axes[dim]))],
+            "unsafe_chunk": self.chunk, "unsafe_split": self.split,
             "index_select": self.index_select, "embedding": self.embedding, "index": self.index, "gather": self.gather,
             "flip": self.flip,
             "constant_pad_nd": lambda x, sizes, value=0: self.pad(x, sizes, "constant", value),
@@ -359,7 +386,9 @@ class Importer:
             "masked_fill": lambda x, mask, value: self.elementwise("where", [mask, value, x]),
             "clamp": self.clamp, "hardtanh": lambda x, low=-1.0, high=1.0: self.clamp(x, low, high), "dropout": self.dropout,
         }
-        name = name[:-1] if name.endswith("_") and name[:-1] in {*UNARY, *BINARY} else name
+        name = name[:-1] if name.endswith("_") and name[:-1] in {*UNARY, *BINARY, *others} else name
+        if name in TRUTHS:
+            return self.elementwise(TRUTHS[name], list(args))
         if name in SAME:
             return args[0]
         if name in VIEWS:
@@ -441,6 +470,17 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
         if any(map(is_whole, operands)) and name not in BY_INDEX and not (moves and is_whole(kind(node))):
             raise Unsupported("integers as numbers")
 
+    def target(node: Any) -> str:
+        return getattr(node.target, "__name__", "").split(".")[0] if node.op == "call_function" else ""
+
+    # Whoever reads the operand from now on has the result; views of it would have it too.
+    def write_in_place(node: Any) -> None:
+        written = node.args[0]
+        beside = [one for one in written.users if one is not node] + [written]
+        if any(target(one) in ALIASES | VIEWS for one in beside):
+            raise Unsupported("an operation in place of which there are views")
+        values[written] = values[node]
+
     for node in program.graph.nodes:
         try:
             if node.op != "output" and not node.users:
@@ -466,6 +506,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     values[node] = values[node.args[0]][node.args[1]]
                 else:
                     name = node.target.__name__.split(".")[0]
+                    if name in TRUTHS and any(kind(one) != torch.bool for one in node.all_input_nodes):
+                        raise Unsupported("numbers as truth values")
                     if name in SAME and kind(node) == torch.bool != kind(node.args[0]):
                         raise Unsupported("numbers as truth values")
                     arguments, keys = read(node.args), {key: read(value) for key, value in node.kwargs.items()}
@@ -476,6 +518,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                             keys.update(zip(("dropout_p", "is_causal"), arguments[4:]))
                             arguments = arguments[:3]
                     values[node] = importer.call(name, arguments, keys)
+                    if name.endswith("_") and not name.startswith("_"):
+                        write_in_place(node)
             elif node.op == "output":
                 for one in read(node.args[0]):
                     outputs.append(one)

@@ -95,6 +95,15 @@ class Moves(nn.Module):
                 x.expand(4, 3, 64), x[:1].expand(5, 64).exp(), torch.cat([one.exp() for one in y.split([30, 33, 7], 1)], 1))
 
 
+class Truths(nn.Module):
+    def forward(self, x, y):
+        a, b = x > 0.5, y < 0.25
+        z = x * 2
+        z.relu_()
+        return (torch.where(a & b, x, 0.0), torch.where(torch.logical_or(a, ~b), 1.5, y), x.masked_fill(a ^ b, -2.0), x.max(),
+                torch.max(x, y), y.view_as(x) + x, x[:, 1::3], x.repeat_interleave(2, 0), x.unbind(1)[3] + 1, z + y)
+
+
 class Choices(nn.Module):
     """Rows by indices, which are inputs, and whole dimensions turned round."""
 
@@ -127,6 +136,7 @@ def whole(below, *shape):
 
 
 PROGRAMS = [
+    (Truths, [(5, 70), (5, 70)]),
     (Choices, [whole(50, 2, 9), (5, 70)]),
     (Joins, [(3, 64), (3, 70)]),
     (Moves, [(3, 64), (3, 70)]),
@@ -164,6 +174,7 @@ REFUSED = {
     "integers": lambda x: x.to(torch.int64).float(),
     "truth values": lambda x: x.to(torch.bool).float(),
     "options": lambda x: torch.div(x, 2.0, rounding_mode="floor"),
+    "in place": lambda x: (lambda y: (y.view(16), y.relu_()))(x + 1),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
     "dropout": lambda x: F.dropout(x, 0.5, True),
 }
