@@ -322,6 +322,7 @@ class Evaluator {
     if (operation.kind == OpEntry::Kind::kView) return Slice(op);
     if (operation.kind == OpEntry::Kind::kCat) return Cat(op);
     if (operation.kind == OpEntry::Kind::kGather) return Gather(op);
+    if (operation.kind == OpEntry::Kind::kScatter) return Scatter(op);
     if (op.op == "softmax") return Reordered(Softmax(In(op, 0), op.reduced), op);
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);
@@ -372,16 +373,35 @@ class Evaluator {
   DoubleTensor Gather(const NamedOp& op) const {
     const Operand table = In(op, 0), indices = In(op, 1);
     const std::vector<int>& dims = OutputDims(op);
-    const int64_t rows = Size(op.reduced[0]);
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     for (int64_t i = 0; i < Elements(dims); ++i) {
       const std::vector<int64_t> at = Offsets({table, indices}, dims, i);
-      const auto row = static_cast<int64_t>(indices.data[at[1]]);
-      if (row < 0 || row >= rows) {
-        throw BadInput("'{}': index {} of '{}' is not below {}", Tensor(op.output).name, row,
-                       Tensor(op.inputs[1]).name, rows);
-      }
+      const int64_t row = Row(op, indices.data[at[1]]);
       result[static_cast<size_t>(i)] = table.data[at[0] + row * Stride(table, op.reduced[0])];
+    }
+    return result;
+  }
+
+  int64_t Row(const NamedOp& op, double index) const {
+    const auto row = static_cast<int64_t>(index);
+    if (row >= 0 && row < Size(op.reduced[0])) return row;
+    throw BadInput("'{}': index {} of '{}' is not below {}", Tensor(op.output).name, row,
+                   Tensor(op.inputs[1]).name, Size(op.reduced[0]));
+  }
+
+  // The table, in which blocks of the source take the places that the indices number, in order.
+  DoubleTensor Scatter(const NamedOp& op) const {
+    const Operand indices = In(op, 1), source = In(op, 2);
+    DoubleTensor result =
+        Pointwise({In(op, 0)}, OutputDims(op), [](const std::vector<double>& in) { return in[0]; });
+    const Operand out{result.data(), OutputDims(op)};
+    std::vector<int> dims = indices.dims;
+    for (const int dim : out.dims)
+      if (dim != op.reduced[0]) dims.push_back(dim);
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      const std::vector<int64_t> at = Offsets({out, indices, source}, dims, i);
+      const int64_t row = Row(op, indices.data[at[1]]);
+      result[static_cast<size_t>(at[0] + row * Stride(out, op.reduced[0]))] = source.data[at[2]];
     }
     return result;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -61,8 +62,9 @@ class OpSpecReference::Execution {
     for (size_t i = 0; i < inputs; ++i) {
       const int chosen = op.args[i].related_value_tensor_idx;
       if (chosen < 0) continue;
-      if (inputs != 2 || chosen == static_cast<int>(i) || chosen >= 2 || op.op != "identity")
-        Refuse("an index tensor chooses from the other of two inputs of 'identity'");
+      if (index_ || op.args.size() != 3 || chosen == static_cast<int>(i) || chosen >= 3 ||
+          op.op != "identity")
+        Refuse("an index tensor chooses from another argument of an 'identity' with three");
       index_ = i;
       --inputs;
     }
@@ -96,7 +98,7 @@ class OpSpecReference::Execution {
       case OpMeaning::Kind::kTwoTotals:
         return Reduction(kept, folded);
       default:
-        if (index_) return Choose(kept);
+        if (index_) return Choose();
         if (!folded.empty()) {
           Refuse(fmt::format("an input walks '{}', which the result does not have",
                              op_.iteration_space[folded.front()].name));
@@ -181,18 +183,21 @@ class OpSpecReference::Execution {
     Commit(at.back(), results);
   }
 
-  // Of a tensor in blocks, those that the indices name.
-  void Choose(const std::vector<size_t>& kept) const {
-    const std::vector<std::vector<int64_t>> at = SpreadAll(kept);
-    const size_t table = 1 - *index_;
-    int64_t block = operands_[table].bytes;
-    for (const int64_t size : op_.args[table].device_size)
+  // Of a tensor in blocks, those that the indices name; of equal ones that are written the last one
+  // counts.
+  void Choose() const {
+    std::vector<size_t> all(op_.iteration_space.size());
+    std::iota(all.begin(), all.end(), size_t{0});
+    std::vector<std::vector<int64_t>> at = SpreadAll(all);
+    const auto chosen = static_cast<size_t>(op_.args[*index_].related_value_tensor_idx);
+    int64_t block = operands_[chosen].bytes;
+    for (const int64_t size : op_.args[chosen].device_size)
       block = compiler::CheckedProduct(block, size);
     std::vector<double> results(at.back().size());
     for (size_t i = 0; i < results.size(); ++i) {
       const double number = Read(operands_[*index_], at[*index_][i]);
-      const auto row = static_cast<int64_t>(std::isfinite(number) ? number : -1);
-      results[i] = round_(Read(operands_[table], at[table][i] + block * row));
+      at[chosen][i] += block * static_cast<int64_t>(std::isfinite(number) ? number : -1);
+      results[i] = round_(Read(operands_[1 - *index_], at[1 - *index_][i]));
     }
     Commit(at.back(), results);
   }

@@ -8,6 +8,7 @@ dimension; operations on two tensors make their axes the same dimensions.
 
 from __future__ import annotations
 
+import json
 from typing import Any, Dict, Iterable, List, Optional, Sequence
 
 
@@ -308,5 +309,6 @@ class ListWriter:
             ops.append(record)
         used = {one for op in ops for one in op["inputs"]}
         tensors = [tensor for tensor in tensors if tensor["name"] in used]
-        sizes = {name: dim.size for dim, name in names.items()}
+        text_of = json.dumps([tensors, ops])
+        sizes = {name: dim.size for dim, name in names.items() if f'"{name}"' in text_of}
         return {"dims": sizes, "tensors": tensors, "ops": ops, "outputs": [text(one) for one in outputs]}

@@ -27,7 +27,7 @@ UNARY = {"relu": "relu", "gelu": "gelu", "silu": "silu", "sigmoid": "sigmoid", "
          "relu6": "relu6"}
 BINARY = {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "maximum": "maximum", "minimum": "minimum", "eq": "equal",
           "ne": "notequal", "gt": "greaterthan", "ge": "greaterequal", "lt": "lesserthan", "le": "lesserequal"}
-BY_INDEX = {"index_select", "embedding", "index", "gather"}
+BY_INDEX = {"index_select", "index_copy", "index_copy_", "embedding", "index", "gather"}
 TRUTHS = {"logical_and": "mul", "logical_or": "maximum", "logical_xor": "notequal", "bitwise_and": "mul", "bitwise_or": "maximum",
           "bitwise_xor": "notequal", "__and__": "mul", "__or__": "maximum", "__xor__": "notequal"}
 REDUCTIONS = {"sum": "sum", "mean": "mean", "amax": "amax", "amin": "amin", "prod": "prod"}
@@ -315,6 +315,22 @@ class Importer:
             raise Unsupported("indices of a dimension that a view has taken apart")
         return self.list.append("index_select", [x, index], axes, dim=chosen)
 
+    def index_copy(self, x: Value, dim: int, index: Value, source: Value) -> Value:
+        dim %= len(x.axes)
+        chosen, positions = flat(x.axes[dim]), flat(index.dims)
+        if len(chosen) != 1 or len(positions) != 1:
+            raise Unsupported("writing by indices along a dimension that has one element, or that a view has taken apart")
+        x = self.list.spread(x)
+        for place, (one, other) in enumerate(zip(x.axes, source.axes)):
+            if place != dim:
+                unify(one, other)
+        if source.axes[dim]:
+            unify(index.axes[0], source.axes[dim])
+        else:  # one row
+            source = self.list.join([source], [Dim(1)], positions[0], source.axes[:dim] + [positions] + source.axes[dim + 1:])
+        source = self.list.spread(source)
+        return self.list.append("index_copy", [x, index, source], x.axes, dim=chosen)
+
     def embedding(self, weight: Value, index: Value, *_: Any, **__: Any) -> Value:
         return self.index_select(weight, 0, index)
 
@@ -379,7 +395,7 @@ class Importer:
             "logical_not": lambda x: self.elementwise("equal", [x, 0.0]), "bitwise_not": lambda x: self.elementwise("equal", [x, 0.0]),
             "unbind": lambda x, dim=0: [self.select(x, dim, at) for at in range(elements(x.axes[dim]))],
             "unsafe_chunk": self.chunk, "unsafe_split": self.split,
-            "index_select": self.index_select, "embedding": self.embedding, "index": self.index, "gather": self.gather,
+            "index_select": self.index_select, "index_copy": self.index_copy, "embedding": self.embedding, "index": self.index, "gather": self.gather,
             "flip": self.flip,
             "constant_pad_nd": lambda x, sizes, value=0: self.pad(x, sizes, "constant", value),
             "where": lambda which, a, b: self.elementwise("where", [which, a, b]),
@@ -521,6 +537,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     if name.endswith("_") and not name.startswith("_"):
                         write_in_place(node)
             elif node.op == "output":
+                if any(map(is_whole, map(kind, node.all_input_nodes))):
+                    raise Unsupported("integers as results")
                 for one in read(node.args[0]):
                     outputs.append(one)
         except (Unsupported, TypeError, IndexError) as error:

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -67,6 +68,34 @@ TEST_F(ListChoices, ColumnsAreTurnedRound) {
   EXPECT_LT(Off(Values("s"), sums), 0.005);
 }
 
+// Keys of three tokens take their places in a cache; of two for one place the last counts.
+TEST_F(ListChoices, NewKeysTakeTheirPlacesInACache) {
+  const std::vector<int32_t> places = {9, 3, 9};
+  WriteIndices("places", places);
+  Run(R"({"dims": {"H": 2, "S": 12, "D": 70, "N": 3},
+    "tensors": [{"name": "cache", "dims": ["H", "S", "D"]}, {"name": "keys", "dims": ["H", "N", "D"]},
+                {"name": "places", "dims": ["N"], "dtype": "int32", "file": "places.npy"}],
+    "ops": [{"op": "neg", "inputs": ["keys"], "output": "k"},
+            {"op": "index_copy", "inputs": ["cache", "places", "k"], "dim": "S", "output": "y"},
+            {"op": "amax", "inputs": ["y"], "dim": "S", "output": "z"}],
+    "outputs": ["y", "z"]})");
+  Numbers y = Values("cache");
+  const Numbers keys = Values("keys");
+  for (size_t head = 0; head < 2; ++head) {
+    for (size_t n = 0; n < places.size(); ++n) {
+      for (size_t d = 0; d < 70; ++d)
+        y[(head * 12 + static_cast<size_t>(places[n])) * 70 + d] = -keys[(head * 3 + n) * 70 + d];
+    }
+  }
+  Numbers z(2 * 70, -100);
+  for (size_t i = 0; i < y.size(); ++i) {
+    double& largest = z[i / (12 * 70) * 70 + i % 70];
+    largest = std::max(largest, y[i]);
+  }
+  EXPECT_LT(Off(Values("y"), y), 0.001);
+  EXPECT_LT(Off(Values("z"), z), 0.001);
+}
+
 // One index, whose dimension the result leaves out.
 TEST_F(ListChoices, OneIndexTakesARow) {
   WriteIndices("which", {6});
@@ -106,7 +135,7 @@ TEST_F(ListChoices, WhatAListCannotChooseIsSaid) {
   const std::string choice = R"("op": "index_select", "inputs": ["table", "words"], "dim": "V")";
   EXPECT_THAT(refusal("float16", choice), HasSubstr("from a tensor of int32"));
   EXPECT_THAT(refusal("int32", R"("op": "add", "inputs": ["table", "words"])"),
-              HasSubstr("indices of 'index_select'"));
+              HasSubstr("indices of 'index_select' and 'index_copy'"));
   EXPECT_THAT(refusal("int32", R"("op": "index_select", "inputs": ["table", "words"], "dim": "S")"),
               HasSubstr("dimension 'S' is not in table"));
 }

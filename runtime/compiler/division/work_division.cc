@@ -179,7 +179,9 @@ WorkDivider::WorkDivider(const OpIr& op)
     const Coordinate& stick = coordinates_[i].back();
     if (op.inputs[i].host_format != DataFormat::kIeeeInt32 || stick.terms.size() != 1) continue;
     const size_t loop = Index(stick.terms.front().variable);
-    if (op.loops[loop].range % elements_per_stick_[loop] != 0) size_in_sticks_[loop] = 1;
+    // Two cores that write by indices might write the same.
+    const bool writes = op.output.index.coefficient[loop] == 0;
+    if (writes || op.loops[loop].range % elements_per_stick_[loop] != 0) size_in_sticks_[loop] = 1;
   }
 }
 

@@ -139,6 +139,7 @@ class Search {
            std::all_of(ops_.begin() + static_cast<std::ptrdiff_t>(begin),
                        ops_.begin() + static_cast<std::ptrdiff_t>(end), [&](const GraphOp& op) {
                          return op.IsComputed() && op.dim_hints.empty() && !op.Gathers() &&
+                                !graph_.graph.IsChosenFrom(op.name) &&
                                 op.layout.kind == BufferLayout::Kind::kTiled;
                        });
   }

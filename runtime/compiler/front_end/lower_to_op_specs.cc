@@ -69,6 +69,8 @@ class SourceBuilder {
     write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
+    write.chosen = op.layout.chosen;
+    if (write.chosen >= 0) write.loop.at(static_cast<size_t>(write.chosen)) = -1;
     std::vector<LoopAdvance> advances;
     for (size_t i = 0; i < op.reads.size(); ++i)
       advances.push_back(AdvanceOf(op, op.reads[i], ir.inputs[i]));

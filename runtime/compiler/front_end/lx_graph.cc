@@ -31,6 +31,8 @@ std::map<std::string, std::string> DeviceBuffers(const Graph& graph) {
   for (const GraphOp& op : graph.ops) {
     if (op.layout.kind == BufferLayout::Kind::kMutation && !op.layout.offset.empty())
       device.emplace(op.layout.target, "several operations write parts of it");
+    if (op.layout.chosen >= 0)
+      device.emplace(op.layout.target, fmt::format("'{}' writes by indices", op.name));
     if (op.kind == GraphOp::Kind::kExtern)
       device.emplace(op.name, fmt::format("{} computes it outside of the card", op.op));
     else if (!op.IsComputed() && !WrittenInParts(graph, op.name))

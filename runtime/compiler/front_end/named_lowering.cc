@@ -14,6 +14,8 @@ namespace {
 // tensor has it as well.
 constexpr int kNoDim = -1;
 
+constexpr int kChosenRow = 1;  // dimension of a copy that indices choose from
+
 constexpr std::string_view kRestickify = "restickify";
 
 class Lowering {
@@ -36,8 +38,10 @@ class Lowering {
     for (const NamedOp& op : named_.ops) {
       if (IsCat(op)) {
         AddCat(op, graph);
-      } else if (Gathers(op)) {
+      } else if (FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather) {
         AddGather(op, graph);
+      } else if (Chooses(op)) {
+        AddScatter(op, graph);
       } else if (SliceOf(op.output) == nullptr) {
         graph.ops.push_back(Op(op));
       } else if (IsOutput(op.output)) {
@@ -62,9 +66,7 @@ class Lowering {
     return FindNamedOperation(op.op)->kind == OpEntry::Kind::kCat;
   }
 
-  static bool Gathers(const NamedOp& op) {
-    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
-  }
+  static bool Chooses(const NamedOp& op) { return FindNamedOperation(op.op)->Chooses(); }
 
   bool IsOutput(int index) const {
     return std::find(named_.outputs.begin(), named_.outputs.end(), index) != named_.outputs.end();
@@ -203,38 +205,74 @@ class Lowering {
     }
   }
 
-  // A copy of the table with what is chosen outermost, so that what an index chooses is one block,
-  // and the choice. Layouts of two dimensions have sticks outermost: one of size 1 is put before.
-  void AddGather(const NamedOp& gather, Graph& graph) const {
-    const int table = gather.inputs[0];
-    std::vector<int> rows = {kNoDim, gather.reduced[0]};
+  // A copy of the table with what is chosen outermost, so that what an index chooses is one block.
+  // Layouts of two dimensions have sticks outermost: one of size 1 is put before. `rows`: its
+  // dimensions.
+  GraphOp RowsOf(const NamedOp& choice, std::vector<int>& rows) const {
+    const int table = choice.inputs[0];
+    rows = {kNoDim, choice.reduced[0]};
     for (const int dim : dims(table))
-      if (dim != gather.reduced[0] && dim != tensor(table).stick) rows.push_back(dim);
+      if (dim != choice.reduced[0] && dim != tensor(table).stick) rows.push_back(dim);
     if (tensor(table).stick >= 0) rows.push_back(tensor(table).stick);
-    GraphOp copy;
-    copy.name = tensor(gather.output).name + kRowsSuffix;
-    copy.op = FindNamedOperation("copy")->op_func();
-    copy.host_format = tensor(gather.output).format;
-    copy.ranges = Extents(Sizes(rows));
-    copy.loop_names = Names(rows);
+    GraphOp copy =
+        CopyOver(rows, tensor(choice.output).name + kRowsSuffix, tensor(choice.output).format);
     copy.reads.push_back(Read(table, rows));
     copy.layout = MakeBufferLayout(Sizes(rows), DeviceFormatOf(copy.host_format));
-    graph.ops.push_back(copy);
-    const std::vector<int>& loops = dims(gather.output);
-    GraphOp choice;
-    choice.name = tensor(gather.output).name;
-    choice.op = copy.op;
-    choice.host_format = copy.host_format;
-    choice.ranges = Extents(Sizes(loops));
-    choice.loop_names = Names(loops);
-    choice.layout = Layout(gather.output, Sizes(loops));
-    choice.reads = {Read(gather.inputs[1], loops), {copy.name, {-1, -1}, {}, 1}};
-    for (size_t d = 2; d < rows.size(); ++d) {
-      const auto loop = std::find(loops.begin(), loops.end(), rows[d]);
-      const bool walked = rows[d] != kNoDim && loop != loops.end();
-      choice.reads[1].loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
+    return copy;
+  }
+
+  GraphOp CopyOver(const std::vector<int>& loops, const std::string& name,
+                   DataFormat format) const {
+    GraphOp copy;
+    copy.name = name;
+    copy.op = FindNamedOperation("copy")->op_func();
+    copy.host_format = format;
+    copy.ranges = Extents(Sizes(loops));
+    copy.loop_names = Names(loops);
+    return copy;
+  }
+
+  // By which loop each dimension of the rows is walked; the first has one element.
+  static GraphRead ReadRows(const GraphOp& copy, const std::vector<int>& rows,
+                            const std::vector<int>& loops) {
+    GraphRead read;
+    read.buffer = copy.name;
+    for (const int dim : rows) {
+      const auto loop = std::find(loops.begin(), loops.end(), dim);
+      const bool walked = dim != kNoDim && loop != loops.end();
+      read.loop.push_back(walked ? static_cast<int>(loop - loops.begin()) : -1);
     }
-    graph.ops.push_back(std::move(choice));
+    return read;
+  }
+
+  void AddGather(const NamedOp& gather, Graph& graph) const {
+    std::vector<int> rows;
+    const GraphOp copy = RowsOf(gather, rows);
+    const std::vector<int>& loops = dims(gather.output);
+    GraphOp choice = CopyOver(loops, tensor(gather.output).name, copy.host_format);
+    choice.layout = Layout(gather.output, Sizes(loops));
+    choice.reads = {Read(gather.inputs[1], loops), ReadRows(copy, rows, loops)};
+    choice.reads[1].chosen = kChosenRow;
+    graph.ops.insert(graph.ops.end(), {copy, std::move(choice)});
+  }
+
+  // The blocks are written into the copy, of which the result is a copy in turn.
+  void AddScatter(const NamedOp& scatter, Graph& graph) const {
+    std::vector<int> rows;
+    const GraphOp copy = RowsOf(scatter, rows);
+    const std::string& name = tensor(scatter.output).name;
+    std::vector<int> written = rows;
+    written[kChosenRow] = tensor(scatter.inputs[1]).dims.front();
+    GraphOp write = CopyOver(written, name + kWriteSuffix, copy.host_format);
+    write.reads = {Read(scatter.inputs[1], written), Read(scatter.inputs[2], written)};
+    write.layout.kind = BufferLayout::Kind::kMutation;
+    write.layout.target = copy.name;
+    write.layout.chosen = kChosenRow;
+    const std::vector<int>& loops = dims(scatter.output);
+    GraphOp result = CopyOver(loops, name, copy.host_format);
+    result.layout = Layout(scatter.output, Sizes(loops));
+    result.reads = {ReadRows(copy, rows, loops)};
+    graph.ops.insert(graph.ops.end(), {copy, std::move(write), std::move(result)});
   }
 
   // The conversion between two types that the card can convert.
@@ -331,7 +369,7 @@ std::vector<HintScope> HintScopes(const NamedGraph& named) {
     for (const int op : hint.ops) {
       const int output = named.ops[static_cast<size_t>(op)].output;
       const NamedOp& under = named.ops[static_cast<size_t>(op)];
-      if (Lowering::IsCat(under) || Lowering::Gathers(under)) continue;
+      if (Lowering::IsCat(under) || Lowering::Chooses(under)) continue;
       if (lowering.SliceOf(output) != nullptr && !lowering.IsOutput(output)) continue;
       scope.ops.push_back(named.tensors[static_cast<size_t>(output)].name);
     }

@@ -35,6 +35,8 @@ inline constexpr const char* kPartOfCat = ".part";
 
 // Follows the name of what chooses by indices in that of the copy that it chooses from.
 inline constexpr const char* kRowsSuffix = ".rows";
+// And of what writes by indices, in that of the operation that does.
+inline constexpr const char* kWriteSuffix = ".write";
 
 // Follows the name of a tiled reduction in the name of the operation that computes one tile
 // (tiled_reductions.h).

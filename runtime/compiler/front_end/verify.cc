@@ -283,6 +283,8 @@ class Verifier {
     if (mutates) write.offset = op.layout.offset;
     write.loop.resize(op.ranges.size());
     std::iota(write.loop.begin(), write.loop.end(), 0);
+    const auto chosen = static_cast<size_t>(op.layout.chosen);
+    if (op.layout.chosen >= 0 && chosen < write.loop.size()) write.loop[chosen] = -1;
     CheckAccess(op, write, "writes");
     if (graph_.IsOutput(op.name) && HoldsTiles(&op) && result_.HasRun("propagate"))
       Report("loop_group", op.name, "output '{}' is a tile of a loop", op.name);

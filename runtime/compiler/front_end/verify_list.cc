@@ -39,7 +39,7 @@ class ListChecker {
         parts[op.layout.target].push_back(&op);
         continue;
       }
-      if (GatherOf(op) != nullptr) continue;  // checked with it
+      if (ChoiceOf(op) != nullptr) continue;  // checked with it
       computed.insert(op.name);
       const auto found = ops_.find(op.name);
       if (found != ops_.end()) {
@@ -135,19 +135,20 @@ class ListChecker {
     const bool joins = FindNamedOperation(found->second->op)->kind == OpEntry::Kind::kCat;
     return joins ? found->second : nullptr;
   }
-  // The choice of the list for which the operation copies the rows; null: none.
-  const NamedOp* GatherOf(const GraphOp& op) const {
-    const std::string suffix = kRowsSuffix;
+  // The choice of the list for which the operation copies the rows, or writes them; null: none.
+  const NamedOp* ChoiceOf(const GraphOp& op) const {
+    const NamedOp* const rows = ChoiceOf(op, kRowsSuffix);
+    return rows != nullptr ? rows : ChoiceOf(op, kWriteSuffix);
+  }
+  const NamedOp* ChoiceOf(const GraphOp& op, const std::string& suffix) const {
     if (op.name.size() <= suffix.size()) return nullptr;
     const size_t end = op.name.size() - suffix.size();
     const auto found = ops_.find(op.name.substr(0, end));
     const bool is_rows =
-        op.name.substr(end) == suffix && found != ops_.end() && Gathers(*found->second);
+        op.name.substr(end) == suffix && found != ops_.end() && Chooses(*found->second);
     return is_rows ? found->second : nullptr;
   }
-  static bool Gathers(const NamedOp& op) {
-    return FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
-  }
+  static bool Chooses(const NamedOp& op) { return FindNamedOperation(op.op)->Chooses(); }
   bool IsOutput(int tensor) const {
     return std::find(list_.outputs.begin(), list_.outputs.end(), tensor) != list_.outputs.end();
   }
@@ -203,7 +204,7 @@ class ListChecker {
   // ---------------------------------------------------------------- one operation
 
   void CheckOp(const GraphOp& op, const NamedOp& named) {
-    if (Gathers(named)) return CheckGather(op, named);
+    if (Chooses(named)) return CheckChoice(op, named);
     const OpEntry* const operation = FindNamedOperation(named.op);
     const bool reduces =
         operation->kind == OpEntry::Kind::kReduction || operation->kind == OpEntry::Kind::kMatmul;
@@ -295,33 +296,65 @@ class ListChecker {
   }
 
   // The table is copied whole, and the indices choose from the copy along the dimension of the
-  // list.
-  void CheckGather(const GraphOp& op, const NamedOp& named) {
+  // list, or write to it and all of it is copied back.
+  void CheckChoice(const GraphOp& op, const NamedOp& named) {
+    const bool writes = FindNamedOperation(named.op)->kind == OpEntry::Kind::kScatter;
     const std::string& table = TensorName(named.inputs[0]);
-    const GraphOp* const rows = op.reads.size() == 2 ? graph_.Find(op.reads[1].buffer) : nullptr;
-    if (!IsPlainCopy(op, 2) || rows == nullptr || GatherOf(*rows) != &named ||
-        !IsPlainCopy(*rows, 1)) {
+    const std::string& indices = TensorName(named.inputs[1]);
+    const GraphOp* const rows = graph_.Find(op.name + kRowsSuffix);
+    const GraphOp* const write = graph_.Find(op.name + kWriteSuffix);
+    const bool whole = rows != nullptr && IsPlainCopy(*rows, 1) &&
+                       IsPlainCopy(op, writes ? 1 : 2) && op.reads.back().buffer == rows->name &&
+                       (write != nullptr) == writes;
+    if (!whole) {
       Report(op.name, "operation '{}' does not choose from a copy of '{}', as the list says",
              op.name, table);
       return;
     }
     CheckLoops(op, named);
-    CheckRead(op, op.reads[0], TensorName(named.inputs[1]));
-    const Names whole = LoopNames(*rows);
-    CheckSizes(*rows, whole, {});
-    Names own = Longer(whole), expected = Longer(HostNames(Tensor(named.inputs[0])));
+    const Names dims = LoopNames(*rows);
+    CheckSizes(*rows, dims, {});
+    Names own = Longer(dims), expected = Longer(HostNames(Tensor(named.inputs[0])));
     std::sort(own.begin(), own.end());
     std::sort(expected.begin(), expected.end());
     if (own != expected)
       Report(rows->name, "operation '{}' walks [{}], by the list it walks [{}]", rows->name,
              Joined(own, ", "), Joined(expected, ", "));
     CheckRead(*rows, rows->reads[0], table);
-    CheckChoice(op, whole, DimName(named.reduced[0]));
+    CheckRows(op, op.reads.back(), dims, writes ? "" : DimName(named.reduced[0]));
+    if (!writes) {
+      CheckRead(op, op.reads[0], indices);
+    } else {
+      CheckWrite(*write, *rows, named);
+    }
   }
 
-  // rows: the names of the copy's dimensions.
-  void CheckChoice(const GraphOp& op, const Names& rows, const std::string& chosen) {
-    const GraphRead& read = op.reads[1];
+  void CheckWrite(const GraphOp& write, const GraphOp& rows, const NamedOp& named) {
+    Names expected = LoopNames(rows);
+    const auto chosen = static_cast<size_t>(write.layout.chosen);
+    const bool right = write.layout.chosen >= 0 && chosen < expected.size() &&
+                       expected[chosen] == DimName(named.reduced[0]) &&
+                       write.layout.target == rows.name && write.layout.offset.empty() &&
+                       write.op == "identity" && write.kind == GraphOp::Kind::kPointwise &&
+                       write.constants.empty() && write.reduction_ranges.empty() &&
+                       write.reads.size() == 2;
+    if (!right) {
+      Report(write.name, "operation '{}' does not write by indices along {}, as the list says",
+             write.name, DimName(named.reduced[0]));
+      return;
+    }
+    expected[chosen] = DimName(Tensor(named.inputs[1]).dims.front());
+    if (Named(LoopNames(write)) != Named(expected))
+      Report(write.name, "operation '{}' walks [{}], by the list it walks [{}]", write.name,
+             Joined(LoopNames(write), ", "), Joined(expected, ", "));
+    CheckSizes(write, expected, {});
+    CheckRead(write, write.reads[0], TensorName(named.inputs[1]));
+    CheckRead(write, write.reads[1], TensorName(named.inputs[2]));
+  }
+
+  // rows: the names of the copy's dimensions. chosen: the one that indices choose; "": none.
+  void CheckRows(const GraphOp& op, const GraphRead& read, const Names& rows,
+                 const std::string& chosen) {
     const Names loops = LoopNames(op);
     for (size_t d = 0; d < std::min(rows.size(), read.loop.size()); ++d) {
       const bool walked = read.loop[d] >= 0 && static_cast<size_t>(read.loop[d]) < loops.size();
@@ -330,9 +363,8 @@ class ListChecker {
       const bool right = is_chosen ? !walked && rows[d] == chosen
                                    : SizeOf(rows[d]) == 1 || (by == rows[d] && by != chosen);
       if (right) continue;
-      Report(op.name, "operation '{}' walks dimension {} of '{}' by {}, and chooses along {}",
-             op.name, rows[d], read.buffer, by.empty() ? "no loop" : "its loop along " + by,
-             chosen);
+      Report(op.name, "operation '{}' walks dimension {} of '{}' by {}", op.name, rows[d],
+             read.buffer, by.empty() ? "no loop" : "its loop along " + by);
     }
   }
 

@@ -30,6 +30,7 @@ constexpr std::pair<GraphOpKind, const char*> kKinds[] = {{GraphOpKind::kPointwi
 OrderedJson MutationToJson(const BufferLayout& layout) {
   OrderedJson json = {{"writes", layout.target}};
   if (!layout.offset.empty()) json["offset"] = layout.offset;
+  if (layout.chosen >= 0) json["chosen"] = layout.chosen;
   return json;
 }
 
@@ -65,9 +66,11 @@ OrderedJson LayoutToJson(const BufferLayout& layout) {
 BufferLayout ReadLayout(const FormValue& value) {
   BufferLayout layout;
   if (const auto target = value.Find("writes")) {
-    value.RequireKeys({"writes", "offset"});
+    value.RequireKeys({"writes", "offset", "chosen"});
     if (const auto offset = value.Find("offset"))
       layout.offset = offset->Integers(0, kLargestNumber);
+    if (const auto chosen = value.Find("chosen"))
+      layout.chosen = static_cast<int>(chosen->Integer(0, kMostInt));
     layout.kind = BufferLayout::Kind::kMutation;
     layout.target = target->Text();
     return layout;

@@ -28,8 +28,7 @@ std::vector<int> UnreadResults(const NamedGraph& graph) {
 int64_t IndexLimit(const NamedGraph& graph, int tensor) {
   int64_t limit = 0;
   for (const NamedOp& op : graph.ops) {
-    const bool chooses = FindNamedOperation(op.op)->kind == OpEntry::Kind::kGather;
-    if (!chooses || op.inputs.back() != tensor) continue;
+    if (!FindNamedOperation(op.op)->Chooses() || op.inputs[1] != tensor) continue;
     const int64_t size = graph.dims[static_cast<size_t>(op.reduced.front())].size;
     limit = limit == 0 ? size : std::min(limit, size);
   }

@@ -179,7 +179,7 @@ std::vector<int> CatDims(const NamedGraph& graph, NamedOp& op) {
                  into.size);
 }
 
-std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
+void RequireIndices(const NamedGraph& graph, const NamedOp& op) {
   RequireReduced(graph, op);
   const NamedTensor& table = Operand(graph, op, 0);
   const NamedTensor& indices = Operand(graph, op, 1);
@@ -197,8 +197,13 @@ std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
         op.op, indices.name, graph.ShapeText(indices), table.name, graph.ShapeText(table),
         graph.dims[static_cast<size_t>(dim)].name);
   }
+}
+
+std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
+  RequireIndices(graph, op);
+  const NamedTensor& indices = Operand(graph, op, 1);
   std::vector<int> dims;
-  for (const int dim : table.dims) {
+  for (const int dim : Operand(graph, op, 0).dims) {
     if (dim == op.reduced[0]) {
       dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
     } else {
@@ -208,15 +213,37 @@ std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
   return dims;
 }
 
+// What is written has the dimension of the indices for the chosen one.
+std::vector<int> ScatterDims(const NamedGraph& graph, const NamedOp& op) {
+  RequireIndices(graph, op);
+  const NamedTensor& table = Operand(graph, op, 0);
+  const NamedTensor& indices = Operand(graph, op, 1);
+  const NamedTensor& source = Operand(graph, op, 2);
+  std::vector<int> expected = table.dims;
+  std::replace(expected.begin(), expected.end(), op.reduced[0], indices.dims.front());
+  const bool fits =
+      source.origin != NamedTensor::Origin::kConstant &&
+      std::is_permutation(expected.begin(), expected.end(), source.dims.begin(), source.dims.end());
+  if (indices.dims.size() != 1 || !fits) {
+    throw BadInput(
+        "'{}' writes {} {} into {} {} by the indices {} {}: it must have their one "
+        "dimension for '{}', and all others",
+        op.op, source.name, graph.ShapeText(source), table.name, graph.ShapeText(table),
+        indices.name, graph.ShapeText(indices),
+        graph.dims[static_cast<size_t>(op.reduced[0])].name);
+  }
+  return table.dims;
+}
+
 // Indices are for the operations that choose by them.
-void RefuseIntegers(const NamedGraph& graph, const NamedOp& op, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
+void RefuseIntegers(const NamedGraph& graph, const NamedOp& op, bool chooses) {
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
     const NamedTensor& operand = Operand(graph, op, i);
-    if (operand.format != DataFormat::kIeeeInt32) continue;
-    throw CompileError(
-        "Unsupported", "dtype",
-        fmt::format("'{}' of '{}', which is int32: such tensors are indices of 'index_select'",
-                    op.op, operand.name))
+    if ((chooses && i == 1) || operand.format != DataFormat::kIeeeInt32) continue;
+    throw CompileError("Unsupported", "dtype",
+                       fmt::format("'{}' of '{}', which is int32: such tensors are indices of "
+                                   "'index_select' and 'index_copy'",
+                                   op.op, operand.name))
         .Subject(operand.name);
   }
 }
@@ -283,8 +310,8 @@ std::vector<int64_t> CatStarts(const NamedGraph& graph, const NamedOp& op) {
 }
 
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
-  const EntryKind kind = FindNamedOperation(op.op)->kind;
-  if (kind == EntryKind::kView || kind == EntryKind::kGather) return Operand(graph, op, 0).format;
+  const OpEntry& entry = *FindNamedOperation(op.op);
+  if (entry.kind == EntryKind::kView || entry.Chooses()) return Operand(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const NamedTensor& operand = Operand(graph, op, i);
     if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
@@ -302,9 +329,9 @@ std::string_view HostTypeName(DataFormat format) {
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
-  const bool gathers = operation.kind == EntryKind::kGather;
-  RefuseIntegers(graph, op, gathers ? 1 : op.inputs.size());
-  if (gathers) return GatherDims(graph, op);
+  RefuseIntegers(graph, op, operation.Chooses());
+  if (operation.kind == EntryKind::kGather) return GatherDims(graph, op);
+  if (operation.kind == EntryKind::kScatter) return ScatterDims(graph, op);
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
   if (operation.kind == EntryKind::kCat) return CatDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);

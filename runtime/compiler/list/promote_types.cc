@@ -57,14 +57,15 @@ class Promoter {
   void Promote(NamedOp& op) {
     const DataFormat format = tensor(op.output).format;
     // Copies are made in any type.
-    if (FindNamedOperation(op.op)->kind != OpEntry::Kind::kCat) CheckUnit(op, format);
+    const OpEntry& entry = *FindNamedOperation(op.op);
+    if (entry.kind != OpEntry::Kind::kCat && !entry.Chooses()) CheckUnit(op, format);
     std::map<int, int> converted;
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const int input = op.inputs[i];
       const NamedTensor& from = tensor(input);
       if (from.origin == NamedTensor::Origin::kConstant) {
         op.inputs[i] = out_.Constant(from.value, format);
-      } else if (from.format != format) {
+      } else if (from.format != format && from.format != DataFormat::kIeeeInt32) {
         auto known = converted.find(input);
         if (known == converted.end())
           known = converted.emplace(input, Convert(op, i, format)).first;
@@ -154,7 +155,7 @@ class ArrangementChecker {
     const OpEntry& operation = *FindNamedOperation(op.op);
     const bool moves =
         operation.kind == OpEntry::Kind::kMatmul || operation.name == "restickify" ||
-        operation.kind == OpEntry::Kind::kExtern || operation.kind == OpEntry::Kind::kGather ||
+        operation.kind == OpEntry::Kind::kExtern || operation.Chooses() ||
         (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick) ||
         (operation.kind == OpEntry::Kind::kCat && op.into == output.stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {

@@ -71,11 +71,12 @@ class StickPlanner {
         const int own = stick(op.output) == op.into ? op.reduced[i] : stick(op.output);
         wanted.push_back(HasDim(tensor(op.inputs[i]).dims, own) ? own : kSparse);
       }
-    } else if (operation.kind == OpEntry::Kind::kGather) {
+    } else if (operation.Chooses()) {
       // An index chooses whole sticks.
       const int known = stick(op.inputs[0]);
       const bool chosen = known == kFree || known == op.reduced[0];
       wanted = {chosen ? OtherThan(op.reduced[0], op) : known, tensor(op.inputs[1]).dims.back()};
+      if (op.inputs.size() > 2) wanted.push_back(wanted[0]);
       stick(op.output) = wanted[0];
     } else if (operation.kind == OpEntry::Kind::kExtern) {
       // Sticks lie where tensors of the host have them.

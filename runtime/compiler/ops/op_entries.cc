@@ -312,6 +312,12 @@ void AddComposites(Table& table) {
   select.aliases = {"embedding"};
   select.has_dim = true;
   table.push_back(std::move(select));
+  OpEntry into =
+      Means(Entry("index_copy", EntryKind::kScatter, 3, 3),
+            "the first operand, with the third for the elements of `dim` that the second, "
+            "of int32, numbers; of equal numbers the last one counts");
+  into.has_dim = true;
+  table.push_back(std::move(into));
   OpEntry outside =
       Means(Entry("extern", EntryKind::kExtern, 0, 16), "what `function` computes outside");
   outside.aliases = {"fallback"};

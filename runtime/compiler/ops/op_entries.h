@@ -26,7 +26,8 @@ struct OpEntry {
     kView,       // computes nothing: its readers read the operand, from an offset on
     kCat,        // those of its operands, with one more: they follow each other along it
     kGather,     // those of the first operand, with those of the second, of indices, for `dim`
-    kExtern,     // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
+    kScatter,  // those of the first operand, in which indices say what the third takes the place of
+    kExtern,   // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
   };
 
   std::string_view name;
@@ -39,7 +40,7 @@ struct OpEntry {
   bool has_dim =
       false;  // `dim` is summed, works along, (restickify) goes into the stick, is sliced, joined
   // What the card executes; of a reduction one for each side of the stick. None: composites, which
-  // decompose.h takes apart, views, kCat, which is a copy of each operand, and kGather.
+  // decompose.h takes apart, views, kCat, which is a copy of each operand, kGather and kScatter.
   std::vector<OpFunc> op_funcs;
   // Of a reduction: the OpFunc that makes the whole of two partial results; "": none does.
   std::string_view combiner;
@@ -47,6 +48,8 @@ struct OpEntry {
 
   // A dimension of the operands becomes another one, `into`.
   bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat; }
+  // By its second operand, indices, among what the first has.
+  bool Chooses() const { return kind == Kind::kGather || kind == Kind::kScatter; }
   // What a list's operation becomes; "": nothing by itself. (convert: depends on the types.)
   std::string_view op_func() const {
     return op_funcs.empty() || kind == Kind::kComposite ? "" : op_funcs.front().name;

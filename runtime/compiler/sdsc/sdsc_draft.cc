@@ -35,7 +35,7 @@ class Draft {
     if (op_.args.empty()) throw BadInput("operation '{}' has no arguments", op_.op);
     ReadCoordinates();
     NameDims();
-    const size_t reference = op_.is_reduction ? 0 : op_.args.size() - 1;
+    const size_t reference = Reference();
     op_order_ = OrderOf(reference);
     AddVirtualDims();
     if (matmul_) PadContraction();
@@ -84,6 +84,15 @@ class Draft {
       dsc().dims.push_back(
           {std::string(DimLabel(matmul_, i, count)), symbol.range, 1, symbol.split});
     }
+  }
+
+  // The argument that has all dimensions: of an operation that writes by indices what it writes.
+  size_t Reference() const {
+    const size_t output = op_.args.size() - 1;
+    const bool writes = std::any_of(op_.args.begin(), op_.args.end(), [&](const TensorArg& arg) {
+      return arg.related_value_tensor_idx == static_cast<int>(output);
+    });
+    return op_.is_reduction ? 0 : writes ? output - 1 : output;
   }
 
   DimOrder OrderOf(size_t arg) const {

@@ -77,8 +77,8 @@ bool GraphOp::Accumulates() const {
 }
 
 bool GraphOp::Gathers() const {
-  return std::any_of(reads.begin(), reads.end(),
-                     [](const GraphRead& read) { return read.chosen >= 0; });
+  return layout.chosen >= 0 || std::any_of(reads.begin(), reads.end(),
+                                           [](const GraphRead& read) { return read.chosen >= 0; });
 }
 
 Extent GraphOp::RangeOf(int position) const {
@@ -113,6 +113,7 @@ bool Graph::IsOutput(const std::string& buffer) const {
 
 bool Graph::IsChosenFrom(const std::string& buffer) const {
   return std::any_of(ops.begin(), ops.end(), [&](const GraphOp& op) {
+    if (op.layout.chosen >= 0 && op.layout.target == buffer) return true;
     return std::any_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& read) {
       return read.chosen >= 0 && read.buffer == buffer;
     });
@@ -151,7 +152,9 @@ OpIr ToOpIr(const Graph& graph, const GraphOp& op) {
                                                  : op.host_format;
     ir.inputs.push_back(Access(graph, read.buffer, format, read, ranges.size(), op.name));
   }
-  if (op.Gathers() && (op.reads.size() != 2 || op.reads[0].chosen >= 0 ||
+  const bool chooses_twice =
+      op.layout.chosen >= 0 && op.reads.size() == 2 && op.reads[1].chosen >= 0;
+  if (op.Gathers() && (op.reads.size() != 2 || op.reads[0].chosen >= 0 || chooses_twice ||
                        ir.inputs[0].host_format != DataFormat::kIeeeInt32 || op.op != "identity"))
     throw BadInput("{}: copies what indices of int32, its first operand, choose from the second",
                    op.name);
@@ -160,6 +163,10 @@ OpIr ToOpIr(const Graph& graph, const GraphOp& op) {
   std::iota(write.loop.begin(), write.loop.end(), 0);
   const bool mutation = op.layout.kind == BufferLayout::Kind::kMutation;
   if (mutation) write.offset = op.layout.offset;
+  if (mutation && op.layout.chosen >= 0) {
+    write.chosen = op.layout.chosen;
+    write.loop.at(static_cast<size_t>(write.chosen)) = -1;
+  }
   ir.output = Access(graph, mutation ? op.layout.target : op.name, op.host_format, write,
                      ranges.size(), op.name);
   CheckOp(ir);

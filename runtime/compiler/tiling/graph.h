@@ -38,6 +38,9 @@ struct BufferLayout {
   // kMutation: where in the target the operation begins, one for each host dimension; empty: it
   // writes all of the target, from loops around it if there are any.
   std::vector<int64_t> offset;
+  // kMutation: the dimension of the target, outermost on the device, whose index is what the
+  // operation's first read holds; -1: none.
+  int chosen = -1;
   bool per_tile_fixed = false;  // used again by every iteration at the same address; kTiled only
 };
 
@@ -105,7 +108,7 @@ struct GraphOp {
   Extent RangeOf(int position) const;
   bool IsComputed() const { return kind == Kind::kPointwise || kind == Kind::kReduction; }
   bool Reads(const std::string& buffer) const;
-  // The elements of its first read choose where another one is.
+  // The elements of its first read choose what of another one is read, or where it writes.
   bool Gathers() const;
   // It adds to a result in each iteration of the loops around it, which is not work done again.
   bool Accumulates() const;
@@ -127,7 +130,7 @@ struct Graph {
   GraphOp* Find(const std::string& name);
   const GraphInput* FindInput(const std::string& name) const;  // null: no such input
   bool IsOutput(const std::string& buffer) const;
-  bool IsChosenFrom(const std::string& buffer) const;  // by an operation that gathers
+  bool IsChosenFrom(const std::string& buffer) const;  // or written to, by one that gathers
   // The layout of a buffer by name, through mutations. Throws BadInput for an unknown name.
   const BufferLayout& LayoutOf(const std::string& buffer) const;
 };

@@ -321,6 +321,16 @@ class OpListOracle {
         i[along[0]] = static_cast<int64_t>(Element(x[1], i).value);
         return Element(x[0], i);
       });
+    } else if (name == "index_copy") {
+      const std::string position = x[1].dims[0];
+      out = Make(x[0].dims, [&](Index i) {
+        for (int64_t at = sizes_.at(position) - 1; at >= 0; --at) {
+          i[position] = at;
+          if (static_cast<int64_t>(Element(x[1], i).value) == i.at(along[0]))
+            return Element(x[2], i);
+        }
+        return Element(x[0], i);
+      });
     } else if (name == "swiglu") {
       out = Zip("mul", Map("silu", {}, x[0]), x[1]);
     } else if (name == "where") {

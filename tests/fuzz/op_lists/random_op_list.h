@@ -156,7 +156,8 @@ class RandomOpList {
       op = {{"op", "where"}, {"inputs", {a.name, b.name, c.name}}};
       dims = Union({&a, &b, &c});
     } else if (kind == 76 || kind == 77) {
-      if (!MakeChoice(number, a, op, dims)) return false;
+      const bool made = OneIn(3) ? MakeWrite(number, a, op, dims) : MakeChoice(number, a, op, dims);
+      if (!made) return false;
     } else if (kind == 101 || (kind >= 78 && kind < 82)) {
       if (!MakeCat(number, a, op, dims)) return false;
     } else if (kind < 82) {
@@ -234,6 +235,23 @@ class RandomOpList {
       std::shuffle(dims.begin(), dims.end(), random_);
       op["dims"] = dims;
     }
+    return true;
+  }
+
+  // What is written by indices is an input of its own.
+  bool MakeWrite(int number, const Tensor& table, Json& op, Names& dims) {
+    const std::string along = Pick(table.dims);
+    const std::string position = "I" + std::to_string(number);
+    const std::string indices = "i" + std::to_string(number), source = "w" + std::to_string(number);
+    list_["dims"][position] = Pick(std::vector<int>{1, 2, 5, 32, 64});
+    dims = table.dims;
+    Names written = table.dims;
+    std::replace(written.begin(), written.end(), along, position);
+    op = {{"op", "index_copy"}, {"inputs", {table.name, indices, source}}, {"dim", along}};
+    if (dims.size() > 5 || Elements(written) > kMaxElements) return false;
+    list_["tensors"].push_back({{"name", indices}, {"dims", {position}}, {"dtype", "int32"}});
+    list_["tensors"].push_back({{"name", source}, {"dims", written}});
+    dims_.push_back(position);
     return true;
   }
 

@@ -112,6 +112,8 @@ std::string Shape(const OpEntry& entry) {
       return "of all, with `into` for `dim`";
     case OpEntry::Kind::kGather:
       return "of the first, with those of the second for `dim`";
+    case OpEntry::Kind::kScatter:
+      return "of the first";
     case OpEntry::Kind::kExtern:
       break;
   }
@@ -132,6 +134,7 @@ std::string Instructions(const OpEntry& entry) {
   if (entry.kind == OpEntry::Kind::kComposite) return "a chain of operations";
   if (entry.kind == OpEntry::Kind::kCat) return "a copy of each operand";
   if (entry.kind == OpEntry::Kind::kGather) return Code("load") + " of a block for each index";
+  if (entry.kind == OpEntry::Kind::kScatter) return Code("store") + " of a block for each index";
   if (entry.op_funcs.empty()) return "nothing";
   const OpFunc& func = entry.op_funcs.front();
   switch (func.op_class) {
