@@ -13,6 +13,7 @@
 #include "model/contract/memory_map.h"
 #include "model/contract/stick_layout.h"
 #include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/bundle_indices.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "sdk/kept/kept_bundle.h"
@@ -24,11 +25,12 @@ namespace fs = std::filesystem;
 using compiler::Bundle;
 using compiler::BundleArgument;
 
-// Rows of sticks over all that the bundle reaches of an argument. Its elements have the size of any
-// format: code generation asks for bytes alone.
-compiler::KernelArgument ImageOf(const BundleArgument& argument, const compiler::ArgumentUse& use) {
+// Rows of sticks over all that the bundle reaches of an argument, `bytes`. Its elements have the
+// size of any format: code generation asks for bytes alone.
+compiler::KernelArgument ImageOf(const BundleArgument& argument, const compiler::ArgumentUse& use,
+                                 uint64_t bytes) {
   const auto sticks =
-      static_cast<int64_t>(std::max(kStickBytes, AlignUp(use.bytes, kStickBytes)) / kStickBytes);
+      static_cast<int64_t>(std::max(kStickBytes, AlignUp(bytes, kStickBytes)) / kStickBytes);
   compiler::KernelArgument image;
   image.name = argument.name;
   image.is_output = use.written;
@@ -57,6 +59,8 @@ void CompileBundleDirectory(const fs::path& directory) {
   Bundle bundle = compiler::ReadBundle(directory);
   compiler::BindSegments(bundle);
   const std::vector<compiler::ArgumentUse> uses = compiler::ArgumentUses(bundle);
+  // How long these are, the launch knows. What lies outside of the memory of the program faults.
+  const std::set<int> chosen = compiler::ChosenFrom(bundle);
   std::vector<compiler::KernelArgument> arguments;
   for (size_t i = 0; i < bundle.arguments.size(); ++i) {
     const BundleArgument& argument = bundle.arguments[i];
@@ -65,7 +69,9 @@ void CompileBundleDirectory(const fs::path& directory) {
                      bundle.name, argument.name);
     }
     if (argument.kind == BundleArgument::Kind::kTensor)
-      arguments.push_back(ImageOf(argument, uses[i]));
+      arguments.push_back(
+          ImageOf(argument, uses[i],
+                  chosen.count(static_cast<int>(i)) == 0 ? uses[i].bytes : kSegmentBytes));
   }
   bundle.name = OperationsOf(bundle);
   const compiler::Kernel kernel = compiler::GenerateBundleKernel(bundle, arguments, {});

@@ -36,7 +36,7 @@ class Compiled {
       : directory_(std::filesystem::temp_directory_path() /
                    ("spyre_sdk_launch_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(directory_);
-    std::filesystem::copy(std::filesystem::path(SPYRE_SOURCE_DIR) / "tests/data/bundles" / bundle,
+    std::filesystem::copy(std::filesystem::path(SPYRE_SOURCE_DIR) / "tests/data" / bundle,
                           directory_);
     if (edit) edit(directory_);
     const Output output = Dxp("-d " + directory_.string());
@@ -126,7 +126,8 @@ inline constexpr size_t kAddBytes = 64 * 128 * 2;
 class Add {
  public:
   explicit Add(flex::RuntimeContext& context)
-      : context_(context), kernel_(context, Compiled("symbolic_args/add_64x128_rows4/flat")) {
+      : context_(context),
+        kernel_(context, Compiled("bundles/symbolic_args/add_64x128_rows4/flat")) {
     for (int i = 0; i < 3; ++i) tensors_.push_back(Memory(context, kAddBytes));
   }
   // Every element of the result.

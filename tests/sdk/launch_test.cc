@@ -117,7 +117,7 @@ TEST(SdkLaunch, ABundleFindsInLxWhatTheBundleBeforeHasLeftThere) {
   const auto address = [&](const flex::CompositeAddress& memory) {
     return static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(memory));
   };
-  const char* const softmax = "symbolic_args/softmax_lx_32x256/flat";
+  const char* const softmax = "bundles/symbolic_args/softmax_lx_32x256/flat";
   Kernel maximum(*context, Compiled(softmax, Only({"sdsc_0.json"})));
   Kernel rest(
       *context,
@@ -131,6 +131,38 @@ TEST(SdkLaunch, ABundleFindsInLxWhatTheBundleBeforeHasLeftThere) {
   EXPECT_THAT(result, ::testing::Each(deeptools::FloatToFp16Bin(1.0F / 256)));
 }
 
+// A flip: an index for each of five blocks of [3, 2, 256]. The bundle does not say that there are
+// five.
+TEST(SdkLaunch, AnIndexChoosesAmongAllBlocksThatItsTensorHas) {
+  const auto context = Open();
+  flex::RuntimeStream& stream = *context->getDefaultStream();
+  constexpr size_t kBlocks = 5, kBlockBytes = 3 * 2 * 256 * 2;
+  const flex::CompositeAddress index = Memory(*context, 128);
+  const flex::CompositeAddress table = Memory(*context, kBlocks * kBlockBytes);
+  const flex::CompositeAddress result = Memory(*context, kBlocks * kBlockBytes);
+  std::vector<uint32_t> indices(32);
+  std::vector<uint16_t> numbers(kBlocks * kBlockBytes / 2), flipped(numbers.size());
+  for (size_t i = 0; i < kBlocks; ++i) {
+    indices[i] = static_cast<uint32_t>(kBlocks - 1 - i);
+    std::fill_n(numbers.begin() + static_cast<int64_t>(i * kBlockBytes / 2), kBlockBytes / 2,
+                deeptools::FloatToFp16Bin(static_cast<float>(i)));
+  }
+  CopyTo(stream, indices.data(), index);
+  CopyTo(stream, numbers.data(), table);
+  std::vector<int64_t> addresses;
+  for (const flex::CompositeAddress* memory : {&index, &table, &result})
+    addresses.push_back(
+        static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(*memory)));
+  Kernel(*context, Compiled("captured_bundles/flip_of_blocks")).Launch(stream, addresses);
+  CopyFrom(stream, flipped.data(), result);
+  stream.synchronize();
+  // In the result eight sticks of each block come in turn.
+  for (size_t stick = 0; stick < flipped.size() / 64; ++stick)
+    EXPECT_EQ(flipped[stick * 64],
+              deeptools::FloatToFp16Bin(static_cast<float>(kBlocks - 1 - stick / 8 % kBlocks)))
+        << stick;
+}
+
 // As torch-spyre masks the padding of a softmax: here 56 of 256 columns, which then do not count.
 TEST(SdkLaunch, MaskedExponentialsAreZero) {
   const auto context = Open();
@@ -140,12 +172,13 @@ TEST(SdkLaunch, MaskedExponentialsAreZero) {
   const auto address = [&](const flex::CompositeAddress& memory) {
     return static_cast<int64_t>(context->getAllocator()->compositeAddressToDmva(memory));
   };
-  const Compiled masked("symbolic_args/softmax_lx_32x256/flat", [](const fs::path& directory) {
-    const fs::path path = directory / "sdsc_2.json";
-    nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
-    json.at("2_exp").at("dscs_").at(0).at("exp")["coordinateMasking_"] = {{"out", {{200, 56}}}};
-    std::ofstream(path) << json;
-  });
+  const Compiled masked(
+      "bundles/symbolic_args/softmax_lx_32x256/flat", [](const fs::path& directory) {
+        const fs::path path = directory / "sdsc_2.json";
+        nlohmann::json json = nlohmann::json::parse(std::ifstream(path));
+        json.at("2_exp").at("dscs_").at(0).at("exp")["coordinateMasking_"] = {{"out", {{200, 56}}}};
+        std::ofstream(path) << json;
+      });
   Kernel softmax(*context, masked);
   Fill(stream, input, 3, DataFormats::SEN169_FP16);
   softmax.Launch(stream, {address(input), address(output)});

@@ -21,6 +21,20 @@ AddressExpression FirstStart(const BundleAccess& access) {
   return first;
 }
 
+// The largest tensor that an access without an index has at the address of `indexed`; 0: there is
+// none.
+int64_t KnownBytes(const std::vector<BundleAccess>& accesses, const BundleAccess& indexed) {
+  const AddressExpression start = FirstStart(indexed);
+  int64_t known = 0;
+  for (const BundleAccess& access : accesses) {
+    if (IsIndexed(*access.tensor)) continue;
+    const AddressExpression other = FirstStart(access);
+    if (other.argument == start.argument && other.constant == start.constant)
+      known = std::max(known, FootprintBytes(*access.dsc, *access.tensor));
+  }
+  return known;
+}
+
 }  // namespace
 
 int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
@@ -32,15 +46,18 @@ int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
       });
   if (indexed == accesses.end()) throw InternalError("{}: no tensor is indexed", bundle.name);
   const AddressExpression start = FirstStart(*indexed);
-  int64_t known = 0;
-  for (const BundleAccess& access : accesses) {
-    if (IsIndexed(*access.tensor)) continue;
-    const AddressExpression other = FirstStart(access);
-    if (other.argument == start.argument && other.constant == start.constant)
-      known = std::max(known, FootprintBytes(*access.dsc, *access.tensor));
-  }
+  int64_t known = KnownBytes(accesses, *indexed);
   if (known == 0) known = bytes(start.argument) - start.constant;
   return std::max<int64_t>(1, known / IndexedBlockBytes(*indexed->dsc, *indexed->tensor));
+}
+
+std::set<int> ChosenFrom(const Bundle& bundle) {
+  std::set<int> arguments;
+  const std::vector<BundleAccess> accesses = Accesses(bundle);
+  for (const BundleAccess& access : accesses)
+    if (IsIndexed(*access.tensor) && KnownBytes(accesses, access) == 0)
+      arguments.insert(FirstStart(access).argument);
+  return arguments;
 }
 
 std::string IndexName(const Bundle& bundle, const BundleExecute& execute) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "runtime/compiler/bundle/bundle.h"
@@ -17,6 +18,10 @@ namespace spyre::compiler {
 // none, all that is behind the address.
 int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
                     const std::function<int64_t(int argument)>& bytes);
+
+// Arguments, by their positions, of which an index chooses blocks and nothing else in the bundle
+// says how many there are.
+std::set<int> ChosenFrom(const Bundle& bundle);
 
 // The index tensor of `execute`, for messages: "arg_1 (Tensor0 of sdsc_1.json)".
 std::string IndexName(const Bundle& bundle, const BundleExecute& execute);

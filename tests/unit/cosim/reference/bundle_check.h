@@ -9,6 +9,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "cosim/reference/bundle_reference.h"
 #include "model/contract/memory_map.h"
+#include "runtime/compiler/bundle/bundle_indices.h"
 #include "runtime/compiler/codegen/bundle_kernel.h"
 #include "runtime/compiler/codegen/bundle_lx.h"
 #include "tests/unit/cosim/reference/bundle_builder.h"
@@ -23,24 +25,35 @@
 
 namespace spyre::cosim::bundle_check {
 
+constexpr uint32_t kIndexedRows = 7;  // that an index of these tests chooses from
+
+// Bytes of an argument: as many as the bundle reaches, or blocks, where an index chooses one.
+inline std::vector<uint64_t> ArgumentBytes(const compiler::Bundle& bundle,
+                                           const std::vector<compiler::ArgumentUse>& uses) {
+  const std::set<int> chosen = compiler::ChosenFrom(bundle);
+  std::vector<uint64_t> bytes;
+  for (size_t i = 0; i < uses.size(); ++i)
+    bytes.push_back(uses[i].bytes * (chosen.count(static_cast<int>(i)) == 0 ? 1 : kIndexedRows));
+  return bytes;
+}
+
 // Arguments of just so many bytes; the layout matters to nobody.
 inline std::vector<compiler::KernelArgument> Arguments(
     const compiler::Bundle& bundle, const std::vector<compiler::ArgumentUse>& uses) {
+  const std::vector<uint64_t> bytes = ArgumentBytes(bundle, uses);
   std::vector<compiler::KernelArgument> arguments;
   for (size_t i = 0; i < bundle.arguments.size(); ++i) {
     if (bundle.arguments[i].kind != compiler::BundleArgument::Kind::kTensor) continue;
     compiler::KernelArgument argument;
     argument.name = bundle.arguments[i].name;
     argument.is_output = uses[i].written;
-    argument.shape = {static_cast<int64_t>(uses[i].bytes / 2)};
+    argument.shape = {static_cast<int64_t>(bytes[i] / 2)};
     argument.dims = {"d"};
     argument.layout = DefaultLayout(argument.shape, DataFormat::kSen169Fp16);
     arguments.push_back(argument);
   }
   return arguments;
 }
-
-constexpr uint32_t kIndexedRows = 7;  // that an index of these tests chooses from
 
 inline void FillRandom(std::vector<uint8_t>& image, DataFormat format, uint32_t seed) {
   std::mt19937 random(seed);
@@ -121,10 +134,8 @@ inline void ExpectSame(compiler::Bundle bundle, uint32_t seed, const Change& cha
   SCOPED_TRACE(Describe(bundle));
   BindSegments(bundle);
   const std::vector<compiler::ArgumentUse> uses = ArgumentUses(bundle);
-  std::vector<uint64_t> bytes;
-  for (size_t i = 0; i < uses.size(); ++i) {
-    bytes.push_back(AlignUp(uses[i].bytes, kStickBytes));
-  }
+  std::vector<uint64_t> bytes = ArgumentBytes(bundle, uses);
+  for (uint64_t& count : bytes) count = AlignUp(count, kStickBytes);
   BundleMemory expected(bytes, kMaxCores, compiler::ResidentLxBytes(bundle), false);
   for (size_t i = 0; i < bytes.size(); ++i) {
     if (bundle.arguments[i].kind == compiler::BundleArgument::Kind::kTensor) {
