@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/calibrate/fit_report.h"
+#include "cosim/calibrate/scatter_plot.h"
 #include "cosim/estimate/kernel_estimate.h"
 #include "cosim/trials/progress.h"
 #include "cosim/trials/run_trials.h"
@@ -117,9 +118,13 @@ class FitOfCard {
 
 std::string WriteFit(const CalibrateOptions& options, const RunConfig& base,
                      const std::vector<CalibrationPoint>& points, std::ostream& messages) {
+  // Before the fit, which takes minutes: a card that cannot be written, or that would take the
+  // place of a file that was read.
+  OutputFile card(options.fit, "card");
   FitOfCard fit(base, points, options.jobs, messages);
   fit.Run();
-  WriteFile(options.fit, FitToml(fit.fit(), points, fit.times()), "card");
+  card.stream() << FitToml(fit.fit(), points, fit.times());
+  card.Commit();
   if (options.format == CalibrateOptions::Format::kJson)
     return FitJson(fit.fit(), points, fit.times());
   return FitText(fit.fit(), points, fit.times()) + "\nWritten: " + options.fit + "\n";
@@ -182,6 +187,10 @@ std::string Calibrate(const CalibrateOptions& options, std::ostream& messages, b
       return CalibrationJson(points, results);
     case CalibrateOptions::Format::kMarkdown:
       return CalibrationMarkdown(points, results);
+    case CalibrateOptions::Format::kWorst:
+      return WorstMarkdown(points, results, options.worst);
+    case CalibrateOptions::Format::kSvg:
+      return ScatterSvg(points, results);
     case CalibrateOptions::Format::kText:
       break;
   }

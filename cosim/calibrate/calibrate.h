@@ -21,10 +21,11 @@ struct CalibrateOptions {
   std::vector<std::string> sets;  // key=value; not of the workload, which is the point
   std::string family;             // see Select
   uint64_t every = 1;
-  bool both = false;  // on a card of fidelity "fast", the timed times beside it
-  std::string fit;    // the card's TOML that a fit is written to; empty: compare only
-  uint32_t jobs = 0;  // children at a time; 0: one for each hardware thread
-  enum class Format { kText, kJson, kMarkdown } format = Format::kText;
+  bool both = false;    // on a card of fidelity "fast", the timed times beside it
+  std::string fit;      // the card's TOML that a fit is written to; empty: compare only
+  uint32_t jobs = 0;    // children at a time; 0: one for each hardware thread
+  uint64_t worst = 10;  // of a family, in the table kWorst
+  enum class Format { kText, kJson, kMarkdown, kWorst, kSvg } format = Format::kText;
 };
 
 // One result for each point; a point that fails has the reason. Progress goes to `messages`. Throws

@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "cosim/calibrate/error_reasons.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -209,6 +212,32 @@ std::string CalibrationMarkdown(const Points& points, const Results& results) {
     text += MarkdownRow(PointRow(points[i], results[i], fast));
   const std::string failures = FailuresText(points, results);
   if (!failures.empty()) text += "\nFailed:\n\n```\n" + failures + "```\n";
+  return text;
+}
+
+std::string WorstMarkdown(const Points& points, const Results& results, size_t most) {
+  constexpr double kNear = 0.05;  // an error that needs no reason
+  std::string text =
+      "| Family | Kernel | Cores | Held out | Error | What is known of the reason |\n"
+      "|---|---|--:|---|--:|---|\n";
+  for (const FamilyStatistics& family : Statistics(points, results)) {
+    std::vector<size_t> worst;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (points[i].Family() == family.name && results[i].ok() &&
+          std::abs(results[i].ErrorOf(points[i])) > kNear)
+        worst.push_back(i);
+    }
+    const auto size = [&](size_t i) { return std::abs(results[i].ErrorOf(points[i])); };
+    std::stable_sort(worst.begin(), worst.end(),
+                     [&](size_t a, size_t b) { return size(a) > size(b); });
+    worst.resize(std::min(worst.size(), most));
+    for (const size_t i : worst) {
+      const double error = results[i].ErrorOf(points[i]);
+      text += MarkdownRow({family.title, points[i].Describe(), fmt::format("{}", points[i].cores),
+                           points[i].held_out() ? "yes" : "", Signed(error),
+                           ReasonOf(points[i], error)});
+    }
+  }
   return text;
 }
 

@@ -18,5 +18,9 @@ std::string CalibrationJson(const std::vector<CalibrationPoint>& points,
                             const std::vector<PointResult>& results);
 std::string CalibrationMarkdown(const std::vector<CalibrationPoint>& points,
                                 const std::vector<PointResult>& results);
+// The `most` points of each family that are farthest off, by more than 5 %, each with what is known
+// of the reason (error_reasons.h).
+std::string WorstMarkdown(const std::vector<CalibrationPoint>& points,
+                          const std::vector<PointResult>& results, size_t most);
 
 }  // namespace spyre::cosim

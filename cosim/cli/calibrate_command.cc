@@ -21,7 +21,8 @@ void AddCalibrateCommand(command_line::Command& root) {
       "tables are in docs/accuracy.md.");
   struct Arguments {
     CalibrateOptions options;
-    bool json = false, markdown = false;
+    bool json = false, markdown = false, svg = false;
+    uint64_t worst = 0;
   };
   const auto a = std::make_shared<Arguments>();
   command.Add("FILE", a->options.files, "JSON or CSV files of calibration points")
@@ -48,13 +49,33 @@ void AddCalibrateCommand(command_line::Command& root) {
           .Excludes(both);
   command.Add("--jobs", a->options.jobs, "points at a time; 0: one a hardware thread", 0, 1024);
   command_line::Option& json = command.Add("--json", a->json, "as JSON, with every point");
-  command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md")
+  command_line::Option& markdown =
+      command.Add("--markdown", a->markdown, "the tables of docs/accuracy.md")
+          .Excludes(json)
+          .Excludes(fit);
+  command_line::Option& worst = command
+                                    .Add("--worst", a->worst,
+                                         "a table of the N points of each family that are farthest "
+                                         "off, with what is known of the "
+                                         "reason",
+                                         1, 1'000'000)
+                                    .Excludes(json)
+                                    .Excludes(markdown)
+                                    .Excludes(fit);
+  command.Add("--svg", a->svg, "a picture of measured against simulated times")
       .Excludes(json)
+      .Excludes(markdown)
+      .Excludes(worst)
       .Excludes(fit);
   command.Action([a] {
     using Format = CalibrateOptions::Format;
     if (a->json) a->options.format = Format::kJson;
     if (a->markdown) a->options.format = Format::kMarkdown;
+    if (a->svg) a->options.format = Format::kSvg;
+    if (a->worst != 0) {
+      a->options.format = Format::kWorst;
+      a->options.worst = a->worst;
+    }
     CatchInterrupts(0);
     bool all_ran = false;
     std::cout << Calibrate(a->options, std::cerr, &all_ran);

@@ -77,6 +77,20 @@ MatmulWork MatmulOf(const compiler::KernelSpec& spec, const compiler::DimensionS
   return work;
 }
 
+// Sticks that one loop passes, of a core's share. through: all comes from memory and goes there.
+uint64_t LoopSticks(uint64_t rows, uint64_t columns, VectorLoop loop, bool through) {
+  const bool wide = loop == VectorLoop::kReduce || loop == VectorLoop::kBroadcast ||
+                    loop == VectorLoop::kConstant;
+  const auto r = static_cast<int64_t>(rows), c = static_cast<int64_t>(columns);
+  const int64_t sticks = compiler::PublicStreamSticks(r * c,
+                                                      wide      ? compiler::kPublicWideTile
+                                                      : through ? compiler::kPublicThroughTile
+                                                                : compiler::kPublicTile,
+                                                      r * c);
+  const int64_t tile = compiler::BalancedTile(r, sticks);
+  return static_cast<uint64_t>(tile * compiler::BalancedTile(c, sticks / tile));
+}
+
 VectorLoop LoopOf(const compiler::Operation& op, bool along_sticks) {
   switch (op.kind) {
     case compiler::OperationKind::kUnary:
@@ -110,6 +124,10 @@ VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation&
   // The rows of a stick's columns follow each other.
   work.run_bytes = Up(rows, row_parts) * compiler::kStick;
   work.tile_bytes = Up(rows, row_parts) * Up(padded, col_parts) * kElementBytes;
+  if (work.loop != VectorLoop::kSoftmax) {
+    work.loop_sticks = LoopSticks(
+        Up(rows, row_parts), Up(padded / compiler::kStickElements, col_parts), work.loop, true);
+  }
   return work;
 }
 
@@ -227,6 +245,14 @@ class StepOfBundle {
     work.elements = Elements(*largest);
     work.rows_per_core = RowsPerCore(*largest);
     if (!largest->in_lx) work.run_bytes = RunBytes(*largest);
+    bool through = !Output().in_lx;
+    for (size_t i = 0; i < dsc_.inputs.size(); ++i) through = through && !Input(i).in_lx;
+    const double rows = std::max(1.0, work.rows_per_core);
+    const double sticks = static_cast<double>(work.elements) / compiler::kStickElements /
+                          static_cast<double>(work.cores);
+    work.loop_sticks =
+        LoopSticks(static_cast<uint64_t>(rows),
+                   std::max<uint64_t>(1, static_cast<uint64_t>(sticks / rows)), work.loop, through);
     return work;
   }
 

@@ -13,6 +13,8 @@ constexpr double kStickBytes = 128;
 constexpr uint64_t kStickElements = 64;
 constexpr double kBlock =
     kStickElements;                       // rows and columns of a weight block, elements of a stick
+constexpr double kInFlightBytes = 16384;  // that a core or a multicast group asks for ahead
+constexpr uint64_t kMostCores = 32;       // of a card
 constexpr uint64_t kCoresOfOneSide = 16;  // cores 0 to 15 lie on one side of the ring
 constexpr uint64_t kLongestChunk = 8;     // sticks of k in LX at a time
 constexpr double kLongRunBytes = 1024;    // contiguous runs from here on lose nothing
@@ -70,6 +72,15 @@ double ChunkNs(const MatmulWork& work, double chunk, const CardParameters& card,
   return blocks * chunk / kBlock * (row_cycles * rows + Number(load)) * rates.cycle_ns;
 }
 
+// Into one core or one multicast group. Its requests in flight wait for their latency, of which
+// each stop of the ring on the way to the last member is a part; rates.stream is for all cores.
+double StreamRate(uint64_t members, const CardParameters& card, const Rates& rates) {
+  const double hop_ns = Number(card.ring.hop_cycles) * 1000 / Number(card.clock.ring_mhz);
+  const double latency_ns = kInFlightBytes / rates.stream;
+  const double nearer_ns = hop_ns * Number(kMostCores - std::min(kMostCores, members));
+  return kInFlightBytes / std::max(latency_ns - nearer_ns, latency_ns / 2);
+}
+
 struct Load {
   double ns = 0;
   FormulaBound bound = FormulaBound::kMemory;
@@ -81,31 +92,41 @@ struct Load {
   }
 };
 
-// What brings a chunk of both operands to all cores. A multicast counts once.
-Load LoadOfChunk(const MatmulWork& work, double a_bytes, double b_bytes, const Rates& rates) {
+struct ChunkLoad : Load {
+  double memory_ns = 0;  // of both operands
+};
+
+// What brings a chunk of both operands to all cores. A multicast counts once. A core's requests for
+// both stand in one queue, so one side of the ring does not hide the other operand's loads.
+ChunkLoad LoadOfChunk(const MatmulWork& work, double a_bytes, double b_bytes,
+                      const CardParameters& card, const Rates& rates) {
   const uint64_t cores = work.cores();
   // Weights that go to one core each, from regions that lie powers of two apart.
   const bool strided = work.m_parts == 1 && cores > kCoresOfOneSide;
-  Load load;
-  load.ns = a_bytes / rates.read + b_bytes / (strided ? rates.strided_read : rates.read);
+  const double a_ns = a_bytes / rates.read;
+  const double b_ns = b_bytes / (strided ? rates.strided_read : rates.read);
+  ChunkLoad load;
+  load.ns = load.memory_ns = a_ns + b_ns;
   if (strided && b_bytes > a_bytes) load.bound = FormulaBound::kStridedMemory;
   if (cores > 1 && cores <= kCoresOfOneSide) {
-    const double unicast = (work.n_parts == 1 ? a_bytes : 0) + (work.m_parts == 1 ? b_bytes : 0);
-    load.AtLeast(unicast / rates.half_ring, FormulaBound::kHalfRing);
+    if (work.n_parts == 1) load.AtLeast(a_bytes / rates.half_ring + b_ns, FormulaBound::kHalfRing);
+    if (work.m_parts == 1) load.AtLeast(a_ns + b_bytes / rates.half_ring, FormulaBound::kHalfRing);
   }
   const double groups = Number(work.batch_parts * work.k_parts);
-  const double of_one_core =
-      a_bytes / (groups * Number(work.m_parts)) + b_bytes / (groups * Number(work.n_parts));
-  load.AtLeast(of_one_core / rates.stream, FormulaBound::kStream);
+  load.AtLeast(
+      a_bytes / (groups * Number(work.m_parts)) / StreamRate(work.n_parts, card, rates) +
+          b_bytes / (groups * Number(work.n_parts)) / StreamRate(work.m_parts, card, rates),
+      FormulaBound::kStream);
   return load;
 }
 
-// The chunks of all tiles, each loaded while the one before is computed. What is left of k behind
-// whole chunks is computed while the first chunk of the next tile is loaded, which may take longer.
+// The chunks of all tiles, each loaded while the one before is computed, but for the first one.
+// What is left of k behind whole chunks is computed while the first chunk of the next tile is
+// loaded, which may take longer.
 double TilesNs(double tiles, double array, double load, double whole, double rest) {
   const double longer = std::max(array, load);
-  if (rest == 0) return tiles * whole * longer;
-  return tiles * ((whole - 1) * longer + std::max(array, rest * load)) +
+  if (rest == 0) return load + (tiles * whole - 1) * longer + array;
+  return load + tiles * ((whole - 1) * longer + std::max(array, rest * load)) +
          (tiles - 1) * std::max(rest * array, load) + rest * array;
 }
 
@@ -126,7 +147,7 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   const double b_bytes = work.b_in_lx ? 0 : chunk_bytes * Number(work.n_parts * work.tile_n);
 
   const double array = ChunkNs(work, chunk, card, rates);
-  const Load load = LoadOfChunk(work, a_bytes, b_bytes, rates);
+  const ChunkLoad load = LoadOfChunk(work, a_bytes, b_bytes, card, rates);
   const double tiles_ns = TilesNs(tiles, array, load.ns, Number(k / chunk_sticks),
                                   Number(k % chunk_sticks) / Number(chunk_sticks));
 
@@ -138,7 +159,10 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   // A tile's store stands in the queue between the first chunk of the next tile, which is there
   // already, and the second, which the array then waits for.
   const double turned = store + rates.TurnaroundNs(read, written);
-  const double gap = std::min(turned, std::max(0.0, turned + load.ns - array));
+  const double waits = std::min(turned, std::max(0.0, turned + load.ns - array));
+  // What memory does of it while loads wait for something else costs nothing.
+  const double idle = chunks * (load.ns - load.memory_ns);
+  const double gap = std::max(0.0, waits - idle);
 
   KernelTime time;
   time.start_ns = Number(card.fast.start_ns);
@@ -146,7 +170,7 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   time.load_ns = tiles * chunks * load.ns;
   time.store_ns = tiles * store;
   time.exposed_store_ns = (tiles - 1) * gap + store;
-  time.ns = time.start_ns + tiles_ns + time.exposed_store_ns + std::min(array, load.ns);
+  time.ns = time.start_ns + tiles_ns + time.exposed_store_ns;
   time.bound = array >= load.ns ? FormulaBound::kArray : load.bound;
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
   time.macs = work.batch * work.m * work.k * work.n;
@@ -240,19 +264,29 @@ double LoopNs(const VectorWork& work, const CardParameters& card, const Rates& r
                  : count * LoopCycles(loop, card);
   };
   double cycles = cycles_of(work.loop, sticks);
+  if (!in_lx && work.loop_sticks != 0) {
+    const double of_loop = Number(work.loop_sticks);
+    cycles = sticks / of_loop * LongLoopCycles(work.loop, of_loop, card);
+  }
   // A reduction's sums are rounded, one stick a row.
   if (work.loop == VectorLoop::kReduce) cycles += cycles_of(VectorLoop::kUnary, work.rows_per_core);
   return cycles * rates.cycle_ns;
 }
 
 // Of traffic that passes once.
-double MemoryNs(const VectorWork& work, const CardParameters& card, const Rates& rates) {
+Load MemoryLoad(const VectorWork& work, const CardParameters& card, const Rates& rates) {
   const double read = Number(work.bytes_read), written = Number(work.bytes_written);
-  double ns = read / rates.read + written / rates.write + rates.TurnaroundNs(read, written);
-  if (work.cores <= kCoresOfOneSide) ns *= Number(card.fast.few_cores_permille) / 1000;
+  // With requests of few cores the bus turns more often.
+  double turns_ns = rates.TurnaroundNs(read, written);
+  if (work.cores <= kCoresOfOneSide) turns_ns *= Number(card.fast.few_cores_permille) / 1000;
+  Load load;
+  load.ns = (read / rates.read + written / rates.write + turns_ns) / RunEfficiency(work, card);
   // A core loads and stores at once.
-  const double of_core = std::max(read, written) / Number(work.cores) / rates.core;
-  return std::max(ns / RunEfficiency(work, card), of_core);
+  load.AtLeast(std::max(read, written) / Number(work.cores) / rates.core, FormulaBound::kMemory);
+  // Loads come the shorter way round the ring, stores go either way.
+  if (work.cores > 1 && work.cores <= kCoresOfOneSide)
+    load.AtLeast(read / rates.half_ring, FormulaBound::kHalfRing);
+  return load;
 }
 
 KernelTime Begin(const VectorWork& work, const CardParameters& card) {
@@ -290,7 +324,9 @@ KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
     TimeOfSpilledSoftmax(work, card, rates, time);
   } else {
     const bool softmax = work.loop == VectorLoop::kSoftmax;
-    time.load_ns = MemoryNs(work, card, rates);
+    const Load load = MemoryLoad(work, card, rates);
+    time.load_ns = load.ns;
+    time.bound = load.bound;
     if (softmax) time.ns += Number(card.fast.tile_pass_ns);
     time.ns +=
         Overlapped(time.load_ns, time.loop_ns,

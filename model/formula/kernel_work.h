@@ -47,6 +47,7 @@ struct VectorWork {
   double rows_per_core = 1;                    // of a softmax: in a tile
   uint64_t run_bytes = 0;                      // contiguous in device memory, of one core; 0: long
   uint64_t tile_bytes = 0;                     // that a tile of a softmax keeps in LX
+  uint64_t loop_sticks = 0;                    // of one loop, for data from memory; 0: many
 };
 
 using KernelWork = std::variant<MatmulWork, VectorWork>;

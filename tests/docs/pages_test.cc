@@ -34,6 +34,18 @@ TEST_P(Page, ShowsWhatTheProgramPrintsAndMeasures) {
   EXPECT_EQ(ReadFile(path), text) << "run again with " << kUpdate << "=1";
 }
 
+TEST(Pictures, TheTimesOfTheAccuracyPageAreThoseOfTheProgram) {
+  const fs::path picture = fs::path(SPYRE_SOURCE_DIR) / "docs/images/accuracy.svg";
+  const fs::path directory = fs::path(::testing::TempDir()) / "docs_picture";
+  MakeCheckout(directory);
+  const CommandResult svg = RunCommand(
+      directory, "spyre-cosim calibrate tests/data/calibration/measured_sample.json --svg", false);
+  fs::remove_all(directory);
+  ASSERT_EQ(svg.status, 0);
+  if (std::getenv(kUpdate) != nullptr) std::ofstream(picture) << svg.output;
+  EXPECT_EQ(ReadFile(picture), svg.output) << "run again with " << kUpdate << "=1";
+}
+
 INSTANTIATE_TEST_SUITE_P(Docs, Page, ::testing::ValuesIn(PagesWithMarkers()),
                          [](const auto& test) { return NameOf(test.param); });
 

@@ -158,6 +158,9 @@ TEST_F(CalibrateTest, AFitThatCannotBeMadeWritesNoFile) {
       {"calibrate points.json --fit card.toml --both", "--both"},
       {"calibrate points.json --fit card.toml --markdown", "--markdown"},
       {"calibrate absent.csv --fit card.toml", "absent.csv"},
+      // Before the points are looked at, which are too few.
+      {"calibrate three.csv --fit three.csv", "would be overwritten"},
+      {"calibrate three.csv --fit absent/card.toml", "absent/card.toml"},
   };
   for (const auto& [arguments, message] : cases) {
     const Outcome outcome = Call(arguments);

@@ -137,4 +137,13 @@ PublicTile ChoosePublicTile(const PublicDivision& division, int64_t lx_bytes) {
   return Chooser(division, lx_bytes).Choose();
 }
 
+int64_t PublicStreamSticks(int64_t sticks, PublicStreamTile tile, int64_t most_sticks) {
+  constexpr int64_t kLeastTiles = 4;
+  constexpr int64_t kLeastSticks = 8;  // of finer tiles, whose starts would count
+  const int64_t least = std::min(kLeastSticks, sticks / kLeastTiles);
+  const int64_t wanted = std::max(least, sticks / tile.least_tiles);
+  const auto stick_bytes = static_cast<int64_t>(kStickBytes);
+  return std::clamp<int64_t>(std::min(tile.bytes / stick_bytes, wanted), 1, most_sticks);
+}
+
 }  // namespace spyre::compiler

@@ -222,13 +222,8 @@ int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks,
   constexpr auto kBytes = static_cast<int64_t>(kStickBytes);
   int64_t sticks = 1;
   for (const Axis& axis : problem.axes) sticks *= axis.slice;
-  if (problem.schedule == Schedule::kPublic) {
-    constexpr int64_t kLeastTiles = 4;
-    constexpr int64_t kLeastSticks = 8;  // of finer tiles, whose starts would count
-    const int64_t least = std::min(kLeastSticks, sticks / kLeastTiles);
-    const int64_t tile = std::max(least, sticks / public_tile.least_tiles);
-    return std::clamp<int64_t>(std::min(public_tile.bytes / kBytes, tile), 1, most_sticks);
-  }
+  if (problem.schedule == Schedule::kPublic)
+    return PublicStreamSticks(sticks, public_tile, most_sticks);
   return std::clamp<int64_t>(std::max(sticks / kTiles, kLeastBytes / kBytes), 1, most_sticks);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/compiler/kernels/kernel_problem.h"
+#include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/kernels/lx_use.h"
 #include "runtime/compiler/kernels/step_code.h"
 
@@ -100,20 +101,8 @@ struct TileShape {
 void EmitTile(SectionBuilder& builder, const TileWalk& walk, const Problem& problem,
               const TileShape& shape, Op op, Order order, int operand, Reg lx);
 
-// Units of work per LX buffer for kernels that only stream: about 64 tiles a core, but tiles of at
-// least 2 KiB. Loads and stores of a core then alternate as finely as the traffic of a stream does,
-// the first load and the last store cost little, and small kernels do not load everything before
-// they store. With the public schedule tiles are of one size, which decides how often memory turns
-// from reads to writes and back: kernels of all sizes of the card are measured to reach the same
-// 105 GB/s, and more where an operand is broadcast or the result is small. Small kernels are no
-// faster, so that a core has many tiles of them too: where it loads and stores as much, both take
-// turns in them as they do in large ones.
-struct PublicStreamTile {
-  int64_t bytes, least_tiles;
-};
-inline constexpr PublicStreamTile kPublicTile = {8 << 10, 4};
-inline constexpr PublicStreamTile kPublicThroughTile = {8 << 10, 32};  // from memory and to memory
-inline constexpr PublicStreamTile kPublicWideTile = {16 << 10, 4};
+// Units of work per LX buffer for kernels that only stream: with the public schedule those of
+// PublicStreamSticks (public_tiling.h), else about 64 tiles a core, of at least 2 KiB.
 int64_t StreamTileSticks(const Problem& problem, int64_t most_sticks,
                          PublicStreamTile public_tile = kPublicTile);
 

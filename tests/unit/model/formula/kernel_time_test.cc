@@ -80,6 +80,70 @@ TEST(KernelTime, OneGroupOfAllCoresWaitsForItsStream) {
   EXPECT_EQ(TimeOf(Group(), {}).bound, FormulaBound::kStream);
 }
 
+TEST(KernelTime, ASmallerGroupIsNearerSoThatItsStreamIsFaster) {
+  MatmulWork work = Group();
+  const double all_ns = Ns(work);
+  work.m_parts = 8;
+  work.m = 128;  // as many rows a core
+  EXPECT_EQ(TimeOf(work, {}).bound, FormulaBound::kStream);
+  EXPECT_LT(Ns(work), 0.96 * all_ns);
+}
+
+TEST(KernelTime, TheFirstChunkIsLoadedWholeWhateverIsLeftOfK) {
+  // 7 sticks of k pass in chunks of 4 and 3. One tile waits for the loads of both.
+  MatmulWork work;
+  work.m = 64;
+  work.n = 128;
+  work.k_parts = 16;
+  work.n_parts = 2;
+  work.k = uint64_t{16} * 7 * 64;
+  work.tile_m = work.tile_n = 64;
+  const CardParameters card;
+  const KernelTime time = TimeOf(work, card);
+  EXPECT_GT(time.ns, time.start_ns + time.load_ns);
+  const double seven_ns = time.ns;
+  work.k = uint64_t{16} * 8 * 64;
+  EXPECT_NEAR(Ns(work, card) / seven_ns, 8.0 / 7, 0.06);
+}
+
+TEST(KernelTime, WhileOneSideOfTheRingLimitsLoadsMemoryTakesTheStores) {
+  // 16 cores, each with rows of its own: a tile's loads leave memory the time for its store.
+  MatmulWork work;
+  work.m = 2048;
+  work.k = 512;
+  work.n = 128 * 9;
+  work.m_parts = 16;
+  work.tile_m = work.tile_n = 128;
+  work.corelets = CoreletUse::kOwnWeights;
+  const KernelTime on_one_side = TimeOf(work, {});
+  EXPECT_EQ(on_one_side.bound, FormulaBound::kHalfRing);
+  EXPECT_LT(on_one_side.exposed_store_ns, 0.3 * on_one_side.store_ns);
+  work.m *= 2;
+  work.m_parts = 32;
+  const KernelTime on_both = TimeOf(work, {});
+  EXPECT_GT(on_both.exposed_store_ns, on_both.store_ns);
+}
+
+TEST(KernelTime, LoadsOfOneSideOfTheRingAreLimitedAndStoresAreNot) {
+  VectorWork load = Add(2048, 1024, 8);
+  load.loop = VectorLoop::kNone;
+  load.bytes_written = 0;
+  EXPECT_EQ(TimeOf(load, {}).bound, FormulaBound::kHalfRing);
+  VectorWork store = load;
+  store.bytes_written = load.bytes_read;
+  store.bytes_read = 0;
+  EXPECT_LT(Ns(store), 0.8 * Ns(load));
+}
+
+TEST(KernelTime, ShortLoopsPayForTheirStarts) {
+  VectorWork work = Add(4096, 1024, 1);
+  work.loop = VectorLoop::kReduce;
+  work.loop_sticks = 128;
+  const double long_ns = TimeOf(work, {}).loop_ns;
+  work.loop_sticks = 64;
+  EXPECT_GT(TimeOf(work, {}).loop_ns, 1.2 * long_ns);
+}
+
 TEST(KernelTime, AnOperandInLxDoesNotPassTheMemory) {
   MatmulWork work = Square(2048, 8, 4, CoreletUse::kSameWeights);
   const KernelTime in_memory = TimeOf(work, {});
