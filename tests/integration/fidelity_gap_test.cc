@@ -150,13 +150,14 @@ TEST_F(FidelityGapTest, OnRandomOperationsEachFamilyIsAsNearAsTheDocumentSays) {
   Write("points.json", json({{"points", operations.points}}).dump());
   Write("records.json", json({{"sources", {"random"}}, {"records", operations.records}}).dump());
   const auto gaps = GapsOf("points.json records.json");
-  const std::map<std::string, double> bounds = {{"all", 0.13},
-                                                {"binary", 0.15},
-                                                {"matmul, 1 to 4 cores", 0.12},
-                                                {"matmul, 8 to 32 cores", 0.24},
-                                                {"reduction", 0.12},
-                                                {"softmax", 0.16},
-                                                {"unary", 0.12}};
+  // Of all of them 8 % is promised; a part of the points has other errors.
+  const std::map<std::string, double> bounds = {{"all", 0.08},
+                                                {"binary", 0.12},
+                                                {"matmul, 1 to 4 cores", 0.06},
+                                                {"matmul, 8 to 32 cores", 0.12},
+                                                {"reduction", 0.09},
+                                                {"softmax", 0.09},
+                                                {"unary", 0.09}};
   std::string table =
       "| Family | Operations | RMS | Mean | Farthest off |\n|---|--:|--:|--:|---|\n";
   for (const auto& [family, bound] : bounds) {
