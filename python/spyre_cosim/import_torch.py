@@ -4,7 +4,8 @@
 It needs PyTorch. DIR gets list.json, which ``spyre-cosim run DIR/list.json`` runs, the parameters as .npy files, and the example
 inputs if the program has some. Everything is float16. Views, transposes and broadcasts cost nothing in the list: its dimensions
 are those that no view of the program takes apart (_dimensions.py), so an output may have more dimensions than in the program;
-its bytes are the same. What a list cannot say is refused with the operation's name.
+its bytes are the same. What depends on no input and no parameter is worked out by PyTorch now. What a list cannot say is refused with the
+operation's name.
 """
 
 from __future__ import annotations
@@ -465,9 +466,34 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     examples = list((program.example_inputs or ((), {}))[0])
     values: Dict[Any, Any] = {}
 
+    known: Dict[Any, Any] = {}  # what depends on no input and no parameter, by its node
+
+    def known_of(argument: Any) -> Any:
+        return torch.fx.node.map_arg(argument, lambda node: known[node])
+
+    # Whether PyTorch has worked it out: positions, tables of them, masks.
+    def fold(node: Any) -> bool:
+        if node.op != "call_function" or not all(one in known for one in node.all_input_nodes):
+            return False
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            return False
+        keys = {key: known_of(value) for key, value in node.kwargs.items()}
+        if keys.get("device") is not None:
+            keys["device"] = "cpu"
+        known[node] = node.target(*known_of(node.args), **keys)
+        return True
+
+    def value_of(node: Any) -> Any:
+        if node not in values:
+            whole = once = known[node]
+            for dim, stride in enumerate(whole.stride()):
+                once = once.narrow(dim, 0, 1) if stride == 0 and whole.shape[dim] > 1 else once
+            values[node] = importer.expand(given(node.name, once), list(whole.shape))
+        return values[node]
+
     def read(argument: Any) -> Any:
         if isinstance(argument, torch.fx.Node):
-            return values[argument]
+            return value_of(argument)
         return [read(one) for one in argument] if isinstance(argument, (list, tuple)) else argument
 
     outputs: List[Value] = []
@@ -499,7 +525,9 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
 
     for node in program.graph.nodes:
         try:
-            if node.op != "output" and not node.users:
+            if fold(node):
+                continue
+            if node.op != "output" and not node.users and not target(node).endswith("_"):
                 if node.op == "placeholder" and node.name not in parameters and node.name not in constants and examples:
                     examples.pop(0)
                 continue
@@ -507,9 +535,13 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
             if node.op == "placeholder":
                 if node.name in parameters:
                     name = parameters[node.name]
-                    values[node] = given(node.name, program.state_dict.get(name, program.constants.get(name)))
+                    tensor = program.state_dict.get(name, program.constants.get(name))
+                    if node.name in signature.inputs_to_buffers:
+                        known[node] = tensor.clone()
+                    else:
+                        values[node] = given(node.name, tensor)
                 elif node.name in constants:
-                    values[node] = given(node.name, program.constants[constants[node.name]])
+                    known[node] = program.constants[constants[node.name]].clone()
                 else:
                     example = examples.pop(0) if examples else None
                     shape = node.meta["val"].shape
@@ -519,7 +551,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                         values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
             elif node.op == "call_function":
                 if node.target is operator.getitem:
-                    values[node] = values[node.args[0]][node.args[1]]
+                    values[node] = value_of(node.args[0])[node.args[1]]
                 else:
                     name = node.target.__name__.split(".")[0]
                     if name in TRUTHS and any(kind(one) != torch.bool for one in node.all_input_nodes):
@@ -530,7 +562,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     if name == "scaled_dot_product_attention":
                         mask = node.args[3] if len(node.args) > 3 else node.kwargs.get("attn_mask")
                         if kind(mask) == torch.bool:  # where it is true, keys are seen; the list adds a mask
-                            keys["attn_mask"] = importer.elementwise("where", [values[mask], 0.0, -65504.0])
+                            keys["attn_mask"] = importer.elementwise("where", [value_of(mask), 0.0, -65504.0])
                             keys.update(zip(("dropout_p", "is_causal"), arguments[4:]))
                             arguments = arguments[:3]
                     values[node] = importer.call(name, arguments, keys)

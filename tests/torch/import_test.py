@@ -104,6 +104,25 @@ class Truths(nn.Module):
                 torch.max(x, y), y.view_as(x) + x, x[:, 1::3], x.repeat_interleave(2, 0), x.unbind(1)[3] + 1, z + y)
 
 
+class Positions(nn.Module):
+    """What depends on no input is worked out by PyTorch: positions, their tables, masks."""
+
+    def __init__(self):
+        super().__init__()
+        self.places = nn.Embedding(20, 64)
+        self.register_buffer("frequencies", 10.0 ** -torch.arange(0, 1, 1 / 32))
+
+    def forward(self, x):
+        positions = torch.arange(x.shape[1])
+        angles = positions[:, None] * self.frequencies
+        cos, sin = (torch.cat((one, one), -1) for one in (angles.cos(), angles.sin()))
+        one, other = x.chunk(2, -1)
+        turned = x * cos + torch.cat((-other, one), -1) * sin
+        causal = positions[None, :] > positions[:, None]
+        scores = (turned @ turned.transpose(1, 2) / 8).masked_fill(causal, -1e4)
+        return torch.softmax(scores, -1) @ (x + self.places(positions)), torch.zeros(3) + x[0, 0, :3]
+
+
 class Choices(nn.Module):
     """Rows by indices, which are inputs, and whole dimensions turned round."""
 
@@ -139,6 +158,7 @@ def whole(below, *shape):
 
 PROGRAMS = [
     (Truths, [(5, 70), (5, 70)]),
+    (Positions, [(2, 9, 64)]),
     (Choices, [whole(50, 2, 9), (5, 70)]),
     (Joins, [(3, 64), (3, 70)]),
     (Moves, [(3, 64), (3, 70)]),
