@@ -69,9 +69,9 @@ class CloseDecisions {
  public:
   bool empty() const { return close_.empty(); }
 
-  // Of one comparison: differences of what it compares, and their shape.
-  void Add(int tensor, const DoubleTensor& ideal, const DoubleTensor& rounded, DataFormat format,
-           const std::vector<int64_t>& shape) {
+  // Of one comparison: what it decides, differences of what it compares, and their shape.
+  void Add(int tensor, const DoubleTensor& decisions, const DoubleTensor& ideal,
+           const DoubleTensor& rounded, DataFormat format, const std::vector<int64_t>& shape) {
     const RoundingLimits limits(ideal, rounded, format);
     const uint64_t first = comparisons_++;
     for (size_t i = 0; i < ideal.size(); ++i) {
@@ -80,32 +80,28 @@ class CloseDecisions {
       const bool is_close =
           !std::isfinite(ideal[i]) || !std::isfinite(rounded[i]) ||
           (std::fabs(ideal[i]) <= limits.Of(i) && !(ideal[i] == 0 && rounded[i] == 0));
-      if (is_close) close_.push_back({tensor, i, PartsOf(i, shape, first)});
+      if (is_close) close_[tensor].push_back({i, PartsOf(i, shape, first), decisions[i]});
     }
   }
 
-  // All of them are taken the other way.
-  Decisions Turned(Decisions decisions) const {
-    for (const Close& close : close_) Turn(decisions, close);
-    return decisions;
-  }
-  // Those of a part are.
-  Decisions Turned(Decisions decisions, unsigned part) const {
-    for (const Close& close : close_)
-      if ((close.parts >> part & 1) != 0) Turn(decisions, close);
-    return decisions;
-  }
-  // All of them come out as `decision`, 0 or 1.
-  Decisions All(Decisions decisions, double decision) const {
-    for (const Close& close : close_) decisions.at(close.tensor)[close.element] = decision;
-    return decisions;
+  // What an evaluation makes of them, in place of what it would decide: choose(decision as in
+  // `ideal`, parts that it is one of, by bits). All other comparisons decide by what they are
+  // given.
+  template <typename Choose>
+  ResultHook Taken(Choose choose) const {
+    return [this, choose](int tensor, DoubleTensor& values) {
+      const auto close = close_.find(tensor);
+      if (close == close_.end()) return;
+      for (const auto& [element, parts, decision] : close->second)
+        values[element] = choose(decision, parts);
+    };
   }
 
  private:
   struct Close {
-    int tensor;
     size_t element;
-    uint8_t parts;  // of which it is one, by bits
+    uint8_t parts;
+    double decision;
   };
   // A step along any dimension leads to another code.
   static uint8_t PartsOf(size_t element, const std::vector<int64_t>& shape, uint64_t first) {
@@ -119,12 +115,8 @@ class CloseDecisions {
     }
     return kCodes[code % kCodes.size()];
   }
-  static void Turn(Decisions& decisions, const Close& close) {
-    double& decision = decisions.at(close.tensor)[close.element];
-    decision = 1 - decision;
-  }
 
-  std::vector<Close> close_;
+  std::map<int, std::vector<Close>> close_;  // by the positions of the comparisons' results
   uint64_t comparisons_ = 0;
 };
 
@@ -161,8 +153,8 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
   CloseDecisions close;
   for (const auto& [tensor, difference] : difference_of) {
     if (decisions.count(tensor) != 0) {
-      close.Add(tensor, sides.ideal.at(difference), sides.rounded.at(difference),
-                wider.tensors[static_cast<size_t>(difference)].format,
+      close.Add(tensor, decisions.at(tensor), sides.ideal.at(difference),
+                sides.rounded.at(difference), wider.tensors[static_cast<size_t>(difference)].format,
                 wider.Shape(wider.tensors[static_cast<size_t>(difference)]));
     }
   }
@@ -171,21 +163,25 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
     sides.rounded.erase(difference);
   }
   if (close.empty()) return sides;
-  const Decisions all = close.Turned(decisions);
-  const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult, Take(all));
-  for (const auto& [output, ideal] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(all))) {
+  const ResultHook all = close.Taken([](double decision, unsigned) { return 1 - decision; });
+  const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult, all);
+  for (const auto& [output, ideal] : EvaluateGraph(graph, inputs, Rounding::kNone, all)) {
     const DoubleTensor& own = sides.ideal.at(output);
     OtherDecisions& others =
         sides.others[output] = {ideal, rounded.at(output), own, own, std::vector<bool>(own.size())};
     Widen(others, ideal);
   }
-  const auto widen = [&](const Decisions& some) {
-    for (const auto& [output, values] : EvaluateGraph(graph, inputs, Rounding::kNone, Take(some)))
+  const auto widen = [&](const ResultHook& some) {
+    for (const auto& [output, values] : EvaluateGraph(graph, inputs, Rounding::kNone, some))
       Widen(sides.others.at(output), values);
   };
-  widen(close.All(decisions, 0));
-  widen(close.All(decisions, 1));
-  for (unsigned part = 0; part < kParts; ++part) widen(close.Turned(decisions, part));
+  widen(close.Taken([](double, unsigned) { return 0.0; }));
+  widen(close.Taken([](double, unsigned) { return 1.0; }));
+  for (unsigned part = 0; part < kParts; ++part) {
+    widen(close.Taken([part](double decision, unsigned parts) {
+      return (parts >> part & 1) != 0 ? 1 - decision : decision;
+    }));
+  }
   return sides;
 }
 
