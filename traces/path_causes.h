@@ -64,6 +64,9 @@ struct Bound {
                ? 0
                : static_cast<double>(resources.front().time_ps) / static_cast<double>(total_ps);
   }
+  // The next one, if the path is longest on `resource` by so little that it may gain more; null:
+  // there is none.
+  const ResourceTime* rival() const;
 };
 Bound BoundOf(const PathTimes& path);
 

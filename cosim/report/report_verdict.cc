@@ -238,8 +238,14 @@ std::string WhatBounds(const RunResult& result) {
   if (result.formula) return FormulaBound(result);
   const trace::Bound bound = UsageOfLaunches(result).roofline.bound;
   if (bound.total_ps == 0) return "";
-  return fmt::format("{}, {} of the critical path (what-if --resources simulates it)",
-                     trace::ResourceText(bound.resource), trace::FormatPercent(bound.share()));
+  const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
+                                        trace::FormatPercent(bound.share()));
+  const trace::ResourceTime* const rival = bound.rival();
+  if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
+  return fmt::format("{}, or {}, {} of the critical path (what-if --resources simulates which)",
+                     first, trace::ResourceText(rival->resource),
+                     trace::FormatPercent(static_cast<double>(rival->time_ps) /
+                                          static_cast<double>(bound.total_ps)));
 }
 
 }  // namespace
@@ -280,6 +286,7 @@ Json VerdictJson(const RunResult& result, const RunDigest* reference,
           {"bound", verdict.bound},
           {"bound_by", has_bound ? Json(bound.resource) : Json(nullptr)},
           {"bound_share", has_bound ? Json(bound.share()) : Json(nullptr)},
+          {"bound_or", bound.rival() != nullptr ? Json(bound.rival()->resource) : Json(nullptr)},
           {"next", ToJson(NextSteps(result))}};
 }
 
@@ -295,6 +302,7 @@ Json VerdictJson(const FaultedRun& fault) {
           {"bound", ""},
           {"bound_by", nullptr},
           {"bound_share", nullptr},
+          {"bound_or", nullptr},
           {"next", Json::array()}};
 }
 

@@ -48,5 +48,17 @@ TEST(PathCauses, EveryCauseHasANameOfItsOwnAndAResourceWithWords) {
   }
 }
 
+TEST(PathCauses, AResourceThatIsNearlyAsLongIsNamedToo) {
+  Bound bound;
+  bound.total_ps = 200;
+  bound.resources = {{"ring", 100}, {"memory", 70}, {"pt", 30}};
+  ASSERT_NE(bound.rival(), nullptr);
+  EXPECT_EQ(bound.rival()->resource, "memory");
+  bound.resources[1].time_ps = 69;
+  EXPECT_EQ(bound.rival(), nullptr);
+  bound.resources.resize(1);
+  EXPECT_EQ(bound.rival(), nullptr);
+}
+
 }  // namespace
 }  // namespace spyre::trace::path_causes_test
