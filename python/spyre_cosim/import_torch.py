@@ -363,6 +363,49 @@ class Importer:
         axes = [[] for _ in range(len(times) - len(x.axes))] + x.axes
         return x.of([axis(count) + one for one, count in zip(axes, times)])
 
+    # The last two axes as windows that do not overlap: [.., rows, in a window, columns, in a window].
+    def windows(self, x: Value, kernel: Any, stride: Any, padding: Any = 0, dilation: Any = 1) -> Value:
+        kernel, stride, padding, dilation = ([one] * 2 if isinstance(one, int) else list(one) * (3 - len(one))
+                                             for one in (kernel, stride or kernel, padding, dilation))
+        if any(padding) or any(size > 1 and (step != size or apart != 1) for size, step, apart in zip(kernel, stride, dilation)):
+            raise Unsupported("windows that overlap, or with padding")
+        first = len(x.axes) - 2
+        for place in (0, 1):
+            size = elements(x.axes[first + place])
+            if kernel[place] == 1:
+                x = self.slice(x, first + place, 0, size, stride[place])
+            else:
+                x = self.slice(x, first + place, 0, size - size % kernel[place])
+        rows, columns = x.shape()[first:]
+        return x.of(regroup(x.axes, x.shape()[:first] + [rows // kernel[0], kernel[0], columns // kernel[1], kernel[1]]))
+
+    def conv2d(self, x: Value, weight: Value, bias: Optional[Value] = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
+               groups: int = 1) -> Value:
+        if groups != 1 or isinstance(padding, str):
+            raise Unsupported("a convolution in groups, or with a padding by name")
+        filters, _, *kernel = weight.shape()
+        x = self.windows(x, kernel, stride, padding, dilation)
+        batch, channels, rows, above, columns, beside = ([x.axes[:-5]] + x.axes[-5:])
+        summed = [part for one in (channels, above, beside) for part in one]
+        y = self.matmul(x.of([*batch, rows, columns, summed]), self.view("view", weight, [filters, -1]).of(
+            [[part for one in weight.axes[1:] for part in one], weight.axes[0]]))
+        y = self.elementwise("add", [y, bias]) if bias is not None else y
+        return y.of(y.axes[:-3] + [y.axes[-1]] + y.axes[-3:-1])
+
+    def pool(self, op: str, x: Value, kernel: Any, stride: Any = None, padding: Any = 0, *others: Any) -> Value:
+        dilation = others[0] if op == "amax" and others else 1
+        if any(other is True for other in others):
+            raise Unsupported("windows beyond the edge")
+        if op == "mean" and len(others) > 2 and others[2] is not None:
+            raise Unsupported("a mean with a divisor of its own")
+        x = self.windows(x, kernel, stride, padding, dilation)
+        return self.reduce(op, x, [-3, -1], False)
+
+    def adaptive_avg_pool2d(self, x: Value, size: Any) -> Value:
+        if list([size] * 2 if isinstance(size, int) else size) != [1, 1]:
+            raise Unsupported("adaptive pooling into several windows")
+        return self.reduce("mean", x, [-2, -1], True)
+
     def power(self, x: Value, exponent: float) -> Value:
         if exponent == 2:
             return self.elementwise("mul", [x, x])
@@ -388,7 +431,8 @@ class Importer:
             "narrow": lambda x, dim, start, length: self.slice(x, dim, start, start + length),
             "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
             "expand_as": lambda x, like: self.expand(x, like.shape()),
-            "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat,
+            "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat, "conv2d": self.conv2d, "adaptive_avg_pool2d": self.adaptive_avg_pool2d,
+            "avg_pool2d": lambda x, *a: self.pool("mean", x, *a), "max_pool2d": lambda x, *a: self.pool("amax", x, *a),
             "repeat_interleave": self.repeat_interleave,
             "max": lambda *a, **k: self.extremum("maximum", "amax", *a, **k),
             "min": lambda *a, **k: self.extremum("minimum", "amin", *a, **k),

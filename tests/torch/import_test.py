@@ -123,6 +123,19 @@ class Positions(nn.Module):
         return torch.softmax(scores, -1) @ (x + self.places(positions)), torch.zeros(3) + x[0, 0, :3]
 
 
+class Patches(nn.Module):
+    """Windows that do not overlap: the patches of a vision transformer, convolutions of one pixel, pools."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.pixels = nn.Conv2d(3, 70, 4, stride=4), nn.Conv2d(70, 16, 1)
+        self.step = nn.Conv2d(16, 8, 1, stride=2, bias=False)
+
+    def forward(self, x, z):
+        y = F.relu(self.patches(x))
+        return y.flatten(2).transpose(1, 2), self.step(self.pixels(y)), F.max_pool2d(z, 2), F.avg_pool2d(z, 2), F.adaptive_avg_pool2d(y, 1)
+
+
 class Choices(nn.Module):
     """Rows by indices, which are inputs, and whole dimensions turned round."""
 
@@ -158,6 +171,7 @@ def whole(below, *shape):
 
 PROGRAMS = [
     (Truths, [(5, 70), (5, 70)]),
+    (Patches, [(1, 3, 24, 32), (2, 70, 6, 8)]),
     (Positions, [(2, 9, 64)]),
     (Choices, [whole(50, 2, 9), (5, 70)]),
     (Joins, [(3, 64), (3, 70)]),
@@ -198,6 +212,7 @@ REFUSED = {
     "options": lambda x: torch.div(x, 2.0, rounding_mode="floor"),
     "in place": lambda x: (lambda y: (y.view(16), y.relu_()))(x + 1),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
+    "overlap": lambda x: F.avg_pool2d(x[None, None], 2, 1),
     "dropout": lambda x: F.dropout(x, 0.5, True),
 }
 
