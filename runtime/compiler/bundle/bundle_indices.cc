@@ -44,7 +44,10 @@ int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
       std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& access) {
         return access.execute == &execute && IsIndexed(*access.tensor);
       });
-  if (indexed == accesses.end()) throw InternalError("{}: no tensor is indexed", bundle.name);
+  if (indexed == accesses.end()) {
+    throw BadInput("{}: an operation has an index tensor, and none that it chooses from",
+                   bundle.name);
+  }
   const AddressExpression start = FirstStart(*indexed);
   int64_t known = KnownBytes(accesses, *indexed);
   if (known == 0) known = bytes(start.argument) - start.constant;

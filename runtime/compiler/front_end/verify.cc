@@ -157,7 +157,8 @@ class Verifier {
       }
       const bool mutates = op.layout.kind == BufferLayout::Kind::kMutation;
       // Tiles of one loop are read iteration by iteration; parts that have a place are read whole.
-      if (mutates && !op.layout.offset.empty() && read_before.count(op.layout.target) != 0)
+      const bool in_part = !op.layout.offset.empty() || op.layout.chosen >= 0;
+      if (mutates && in_part && read_before.count(op.layout.target) != 0)
         Report("undefined_buffer", op.layout.target,
                "'{}' is read before operation '{}' writes its part of it", op.layout.target,
                op.name);

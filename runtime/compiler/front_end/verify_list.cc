@@ -292,7 +292,7 @@ class ListChecker {
   static bool IsPlainCopy(const GraphOp& op, size_t reads) {
     return op.op == "identity" && op.kind == GraphOp::Kind::kPointwise && op.constants.empty() &&
            op.reduction_ranges.empty() && op.reads.size() == reads &&
-           op.layout.kind == BufferLayout::Kind::kTiled;
+           (op.layout.kind == BufferLayout::Kind::kTiled || op.layout.target == kFull + op.name);
   }
 
   // The table is copied whole, and the indices choose from the copy along the dimension of the
@@ -452,6 +452,11 @@ class ListChecker {
   }
 
   void CheckSizes(const GraphOp& op, const Names& own, const Names& reduced) {
+    if (own.size() != op.ranges.size() || reduced.size() != op.reduction_ranges.size()) {
+      Report(op.name, "operation '{}' has {} and {} loops, by the list it has {} and {}", op.name,
+             op.ranges.size(), op.reduction_ranges.size(), own.size(), reduced.size());
+      return;
+    }
     for (size_t i = 0; i < own.size(); ++i) {
       Extent whole = op.ranges[i];
       for (size_t level = 0; op.loop && level < op.loop->tiled_dims.size(); ++level) {

@@ -226,6 +226,15 @@ class Draft {
       tensor.scale.push_back(scale);
       LayOut(index, dim, PositionOf(order, reduced, dim), dim == order.stick, tensor);
     }
+    const bool chosen = std::any_of(op_.args.begin(), op_.args.end(), [&](const TensorArg& other) {
+      return other.related_value_tensor_idx == static_cast<int>(index);
+    });
+    if (chosen && std::count(tensor.scale.begin(), tensor.scale.end(), 0) == 0) {
+      throw BadInput(
+          "operation '{}', argument {}: the index tensor has no dimension of its own, so "
+          "that it chooses nothing",
+          op_.op, index);
+    }
     if (is_index) tensor.type = kIndexLabel;
     Label(order.stick ? *order.stick : *op_order_.stick, static_cast<int64_t>(StickElements(index)),
           tensor);

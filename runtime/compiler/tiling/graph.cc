@@ -42,9 +42,14 @@ TensorAccess Access(const Graph& graph, const std::string& buffer, DataFormat fo
   }
   if (read.chosen < 0) return access;
   // One of the blocks: which one is not a matter of loops.
+  const StickLayout& whole = layout.device;
+  const StickLayout own =
+      MakeBufferLayout(Numbers(layout.size), whole.format, whole.stick_dim()).device;
+  const bool plain = own.device_size == whole.device_size && own.stride_map == whole.stride_map &&
+                     own.host_dim == whole.host_dim;
   const auto dim = static_cast<size_t>(read.chosen);
-  if (dim >= read.loop.size() || read.loop[dim] >= 0 || layout.device.host_dim.empty() ||
-      layout.device.host_dim.front() != read.chosen || !read.offset.empty()) {
+  if (dim >= read.loop.size() || read.loop[dim] >= 0 || !plain || whole.host_dim.empty() ||
+      whole.host_dim.front() != read.chosen || !read.offset.empty()) {
     throw BadInput(
         "{}: dimension {} of {} cannot be chosen by indices: it must be outermost on the "
         "device, and no loop may walk it",
