@@ -16,6 +16,12 @@ struct HostCosts {
   double completion_ns = 100;       // reading and checking one response
   double map_ns = 300;              // making a host buffer reachable, and again undoing it
   double convert_bytes_per_ns = 8;  // conversion between host order and stick order
+  double convert_ns_per_kib = 0;    // of it, what the front end adds
+  // Stages around a launch: the front end's own work, the runtime's, and coming back to a caller
+  // who waits for a stream.
+  double dispatch_ns = 0;
+  double launch_ns = 0;
+  double synchronise_ns = 0;
 };
 
 inline uint64_t PsFromNs(double ns) { return static_cast<uint64_t>(std::llround(ns * 1000)); }

@@ -33,7 +33,7 @@ struct Use {
   const char* header;
   uint64_t ps;
 };
-std::vector<Use> Uses(const model::ChannelStatistics& s) {
+std::vector<Use> ChannelUses(const model::ChannelStatistics& s) {
   return {{"data", "data", s.busy_ps - s.check_ps},
           {"ecc", "ECC", s.check_ps},
           {"row", "row", s.lost_row_ps},
@@ -68,7 +68,7 @@ std::string Text(const MemoryResult& r, const std::string& what) {
                                  r.requests, trace::FormatTime(r.elapsed_ps), r.channels.size(),
                                  r.peak_gbps / static_cast<double>(r.channels.size()));
   std::vector<std::string> header = {"memory", "GB/s", "of peak", "row hits"};
-  for (const Use& use : Uses({})) header.emplace_back(use.header);
+  for (const Use& use : ChannelUses({})) header.emplace_back(use.header);
   trace::Table use_table(header);
   trace::Table latency_table({"latency", "count", "mean ns", "p95 ns", "p99 ns", "max ns"});
   const auto add_latency = [&](const std::string& name, const LatencyHistogram& latency) {
@@ -84,7 +84,8 @@ std::string Text(const MemoryResult& r, const std::string& what) {
     std::vector<std::string> row = {name, fmt::format("{:.1f}", view.Gbps()),
                                     trace::FormatPercent(view.Gbps() / view.peak_gbps),
                                     trace::FormatPercent(RowHitRate(s))};
-    for (const Use& use : Uses(s)) row.push_back(trace::FormatPercent(Share(use.ps, view.bus_ps)));
+    for (const Use& use : ChannelUses(s))
+      row.push_back(trace::FormatPercent(Share(use.ps, view.bus_ps)));
     use_table.Add(row);
     add_latency(name + " reads", view.unit.reads);
     add_latency(name + " writes", view.unit.writes);
@@ -109,7 +110,7 @@ Json LatencyJson(const LatencyHistogram& latency) {
 Json UnitJson(const View& view) {
   const model::ChannelStatistics& s = view.unit.statistics;
   Json shares;
-  for (const Use& use : Uses(s)) shares[use.name] = Share(use.ps, view.bus_ps);
+  for (const Use& use : ChannelUses(s)) shares[use.name] = Share(use.ps, view.bus_ps);
   return {{"bytes_read", s.read_bytes},
           {"bytes_written", s.write_bytes},
           {"bandwidth_gbps", view.Gbps()},

@@ -33,7 +33,16 @@ struct HostConfig {
   uint64_t completion_ns = 100;
   uint64_t map_ns = 300;
   uint64_t convert_bytes_per_ns = 8;
+  // The stages of the front end (docs/host.md), which `preset` sets where nothing else does.
+  std::string preset = "bare";
+  uint64_t dispatch_ns = 0;
+  uint64_t launch_ns = 0;
+  uint64_t convert_ns_per_kib = 0;
+  uint64_t synchronise_ns = 0;
 };
+// Sets the stages of `host` to those of its preset, which is one of HostPresetNames().
+void ApplyHostPreset(HostConfig& host);
+const std::vector<std::string>& HostPresetNames();
 
 // How the driver learns of responses.
 enum class Completion : uint8_t { kInterrupt, kPolled };

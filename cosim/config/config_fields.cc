@@ -255,6 +255,23 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("convert_bytes_per_ns", c.host.convert_bytes_per_ns, 1, 1000000, "bytes/ns",
            "Conversion of a tensor between host order and stick order", "assumed");
 
+  f.Choice("preset", c.host.preset, HostPresetNames(),
+           "The front end around a launch, as the four keys below: bare has none; plain and "
+           "profiled are "
+           "those of torch-spyre, without and with its profiler (docs/host.md)");
+  f.Number("dispatch_ns", c.host.dispatch_ns, 0, kMaxNs, "ns",
+           "Work of the front end in Python for each launch, before the runtime's", "public");
+  f.Number("launch_ns", c.host.launch_ns, 0, kMaxNs, "ns",
+           "Work of the front end's runtime for each launch, before its entries are built",
+           "public");
+  f.Number("convert_ns_per_kib", c.host.convert_ns_per_kib, 0, kMaxNs, "ns/KiB",
+           "Conversion of a tensor, on top of convert_bytes_per_ns", "public");
+  f.Number(
+      "synchronise_ns", c.host.synchronise_ns, 0, kMaxNs, "ns",
+      "From the end of a stream's last operation to its waiting caller going on, on top of the "
+      "interrupt",
+      "assumed");
+
   f.SetPrefix("runtime");
   f.Number("ring_entries", c.runtime.ring_entries, 2, 65536, "entries",
            "Size of the submission and of the response ring; a power of two");

@@ -78,7 +78,8 @@ const std::vector<ResourceParameters>& Resources() {
       {"pcie", {"card.pcie.one_way_ns", "card.pcie.host_memory_ns", "card.pcie.rate_mts"}},
       {"host",
        {"host.register_write_ns", "host.register_read_ns", "host.interrupt_ns", "host.submit_ns",
-        "host.completion_ns", "host.map_ns", "host.convert_bytes_per_ns"}}};
+        "host.completion_ns", "host.map_ns", "host.convert_bytes_per_ns", "host.dispatch_ns",
+        "host.launch_ns", "host.convert_ns_per_kib", "host.synchronise_ns"}}};
   return resources;
 }
 

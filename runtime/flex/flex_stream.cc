@@ -253,6 +253,7 @@ void FlexStream::Synchronize() {
     CheckMaySynchronize("Synchronize");
   }
   context_.SynchronizeStream(stream_index_);
+  context_.ChargeSynchronise();
 }
 
 bool FlexStream::Query() const {

@@ -306,10 +306,25 @@ void RuntimeContext::ChargeConversion(uint64_t bytes) {
   const auto lock = Enter();
   trace::Recorder* const recorder = options_.device.recorder;
   const uint64_t start_ps = recorder != nullptr ? device_.transport().NowPs() : 0;
-  device_.Charge(static_cast<double>(bytes) / options_.device.costs.convert_bytes_per_ns);
+  const driver::HostCosts& costs = options_.device.costs;
+  device_.Charge(static_cast<double>(bytes) / costs.convert_bytes_per_ns +
+                 static_cast<double>(bytes) / 1024 * costs.convert_ns_per_kib);
   if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
   recorder->Slice(trace::kHost, recorder->AddTrack("host", "conversion"),
                   recorder->Intern("convert"), start_ps, device_.transport().NowPs(), 0, bytes);
+}
+
+void RuntimeContext::ChargeLaunch() {
+  const auto lock = Enter();
+  const driver::HostCosts& costs = options_.device.costs;
+  if (costs.dispatch_ns > 0) device_.ChargeFor("dispatch", costs.dispatch_ns, 0);
+  if (costs.launch_ns > 0) device_.ChargeFor("launch", costs.launch_ns, 0);
+}
+
+void RuntimeContext::ChargeSynchronise() {
+  const auto lock = Enter();
+  const driver::HostCosts& costs = options_.device.costs;
+  if (costs.synchronise_ns > 0) device_.ChargeFor("synchronise", costs.synchronise_ns, 0);
 }
 
 RuntimeContext::Guard::Guard(RuntimeContext& context) : context_(context) {

@@ -120,7 +120,10 @@ class RuntimeContext {
   const driver::Identity& identity() const { return device_.identity(); }
   const RuntimeOptions& options() const { return options_; }
   uint64_t NowPs() const;
-  void ChargeConversion(uint64_t bytes);  // host time for converting that many bytes
+  // Host time for converting that many bytes, and for what is around a launch (HostCosts).
+  void ChargeConversion(uint64_t bytes);
+  void ChargeLaunch();
+  void ChargeSynchronise();
 
   // The card's management side, PF only; caller holds Lock().
   driver::Device& device() { return device_; }

@@ -215,6 +215,7 @@ void SpyreStream::LaunchAt(const Operation& operation, const std::vector<TensorL
 void SpyreStream::Enqueue(const Operation& operation, const Arguments& arguments,
                           const flex::OperationInfo& about) {
   Validate(operation, arguments);
+  if (operation.compute()) context_->ChargeLaunch();
   const flex::RuntimeContext::Batch batch(*context_);
   flex::OperationInfo info = about;
   info.arguments = MemoryOf(*context_, *stream_, arguments.tensors);
@@ -295,6 +296,7 @@ void SpyreStream::ComputeAt(const Operation& operation,
                             const std::vector<TensorLocation>& arguments,
                             flex::OperationInfo info) {
   info.ordered = true;
+  context_->ChargeLaunch();
   Declare(operation, {arguments, {}}, &info);
   info.name = operation.compute()->name;
   info.index_tensors = operation.compute()->index_tensors;

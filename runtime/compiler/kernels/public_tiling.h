@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tiles that the closed compiler is seen to give a core, for code generation and for the closed
-// form of kernel times. The output tile of a matmul, and how the corelets share it: A core computes its part of the output tile by tile, and streams both operands through
-// LX again for each. Found from public measurements of the card (docs/accuracy.md); the budget of
-// LX is the public DXP_LX_FRAC_AVAIL. Pure function of the sizes, any thread.
+// form of kernel times. The output tile of a matmul, and how the corelets share it: a core computes
+// its part of the output tile by tile, and streams both operands through LX again for each. Found
+// from public measurements of the card (docs/accuracy.md); the budget of LX is the public
+// DXP_LX_FRAC_AVAIL. Pure functions of the sizes, any thread.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +35,10 @@ PublicTile ChoosePublicTile(const PublicDivision& division, int64_t lx_bytes);
 // Units of work per LX buffer for kernels that only stream. Loads and stores of a core alternate as
 // finely as the traffic of a stream does, the first load and the last store cost little, and small
 // kernels do not load everything before they store. Tiles are of one size, which decides how often
-// memory turns from reads to writes and back: kernels of all sizes of the card are measured to reach
-// the same 105 GB/s, and more where an operand is broadcast or the result is small. Small kernels
-// are no faster, so that a core has many tiles of them too: where it loads and stores as much, both
-// take turns in them as they do in large ones.
+// memory turns from reads to writes and back: kernels of all sizes of the card are measured to
+// reach the same 105 GB/s, and more where an operand is broadcast or the result is small. Small
+// kernels are no faster, so that a core has many tiles of them too: where it loads and stores as
+// much, both take turns in them as they do in large ones.
 struct PublicStreamTile {
   int64_t bytes, least_tiles;
 };

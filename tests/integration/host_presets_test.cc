@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stages of the host around a launch (docs/host.md): what each adds, that none changes the time
+// of a kernel, and the measured wall times of a Granite-8B block.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include <ostream>
+
+#include "cosim/session/session.h"
+#include "tests/integration/out_dir.h"
+#include "tests/integration/program_fixture.h"
+
+namespace spyre::test::host_presets_test {
+namespace {
+
+using cosim::RunResult;
+using nlohmann::json;
+
+// A block as it was measured: its kernels, and the wall time from the first launch to the result on
+// the host. 15 launches take as long as its kernels, and have as large a result.
+struct Block {
+  const char* name;
+  const char* preset;
+  double kernels_ms, wall_ms;
+  int rows, k;  // of a launch
+};
+void PrintTo(const Block& block, std::ostream* out) { *out << block.name; }
+
+class HostPresets : public ::testing::TestWithParam<Block> {};
+
+TEST_P(HostPresets, TheWallTimesOfAGraniteBlockAreNearTheMeasuredOnes) {
+  const Block& block = GetParam();
+  const RunResult result = cosim::RunSession(
+      cosim::LoadConfig(
+          "", {"workload.op=matmul", "workload.functional=false", "workload.verify=none",
+               fmt::format("workload.m={}", 15 * block.rows), fmt::format("workload.k={}", block.k),
+               "workload.n=1088", fmt::format("workload.tile.m={}", block.rows),
+               "trace.enabled=false", fmt::format("host.preset={}", block.preset)}),
+      OutDir());
+  const cosim::HostConfig& host = result.config.host;
+  double kernels_ms = 0;
+  int launches = 0;
+  for (const flex::CompletedOperation& launch : result.launches) {
+    if (launch.opcode != Opcode::COMPUTE || launch.correction) continue;
+    kernels_ms += static_cast<double>(launch.finished_ps - launch.started_ps) * 1e-9;
+    ++launches;
+  }
+  EXPECT_EQ(launches, 15);
+  EXPECT_NEAR(kernels_ms / block.kernels_ms, 1, 0.03) << "ms of kernels";
+  // The result's conversion is the last that the session does.
+  const double wall_ms = static_cast<double>(result.sim_ps - result.launch_begin_ps) * 1e-9 +
+                         static_cast<double>(host.dispatch_ns + host.launch_ns) * 1e-6;
+  EXPECT_NEAR(wall_ms / block.wall_ms, 1, 0.15) << wall_ms << " ms";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Granite, HostPresets,
+    ::testing::Values(Block{"prefill", "plain", 12.48, 19.43, 128, 12800},
+                      Block{"prefill_profiled", "profiled", 16.15, 27.87, 128, 16640},
+                      Block{"decode_profiled", "profiled", 10.62, 14.88, 16, 25600}),
+    [](const auto& test) { return test.param.name; });
