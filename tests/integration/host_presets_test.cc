@@ -57,5 +57,29 @@ INSTANTIATE_TEST_SUITE_P(
     Granite, HostPresets,
     ::testing::Values(Block{"prefill", "plain", 12.48, 19.43, 128, 12800},
                       Block{"prefill_profiled", "profiled", 16.15, 27.87, 128, 16640},
-                      Block{"decode_profiled", "profiled", 10.62, 14.88, 16, 25600}),
+                      Block{"decode_profiled", "profiled", 10.62, 14.88, 16, 29568}),
     [](const auto& test) { return test.param.name; });
+
+class HostStages : public ProgramFixture {
+ protected:
+  json Report(const std::string& sets) {
+    const Outcome outcome = Call("run add.toml --out out " + sets);
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return json::parse(Read("out/report.json"));
+  }
+};
+
+TEST_F(HostStages, MakeALaunchLaterAndItsKernelNoLonger) {
+  Write("add.toml",
+        "[workload]\nop = \"add\"\nrows = 256\ncols = 512\nfunctional = false\n"
+        "verify = \"none\"\n");
+  const json bare = Report(""), profiled = Report("--set host.preset=profiled");
+  const double kernel_ns = bare["kernels"][0]["device_ns"];
+  EXPECT_NEAR(profiled["kernels"][0]["device_ns"].get<double>() / kernel_ns, 1, 0.02)
+      << "only where refreshes of the memory fall is another";
+  EXPECT_GT(profiled["window_ns"].get<double>(), bare["window_ns"].get<double>() + 873'000);
+  EXPECT_EQ(profiled["config"]["host"]["dispatch_ns"], 873'672 - 1'086);
+}
+
+}  // namespace
+}  // namespace spyre::test::host_presets_test
