@@ -14,6 +14,7 @@
 #include "cosim/config/config_override.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/fault_tables.h"
+#include "cosim/config/host_preset.h"
 #include "cosim/config/tenants.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
@@ -244,18 +245,6 @@ void ApplyPreset(RunConfig& config, const std::string& preset) {
   Reader(fields, preset, "", false, nullptr).Apply(document);
 }
 
-// Like the preset of a card, before anything else is read of the host.
-void FindHostPreset(RunConfig& config, const toml::table& document, const std::string& name) {
-  const toml::node_view<const toml::node> preset = document["host"]["preset"];
-  if (!preset.is_string()) return;  // one that is no text is refused where it is read
-  config.host.preset = preset.as_string()->get();
-  const std::vector<std::string>& names = HostPresetNames();
-  if (std::find(names.begin(), names.end(), config.host.preset) != names.end()) return;
-  throw BadInput("{}: host.preset = {} is not known; use one of {}", name,
-                 TomlString(config.host.preset), fmt::join(names, ", "))
-      .Subject("host.preset");
-}
-
 // The defaults of workload.compiler, where they have an effect and the user says nothing else: a
 // report shows what counts.
 void ApplyCompiler(RunConfig& config) {
@@ -336,8 +325,9 @@ RunConfig Build(toml::table document, const std::string& name, const fs::path& b
       throw BadInput("card.preset is empty; use \"spyre\" or a path to a TOML file");
   }
   ApplyPreset(config, preset.empty() ? config.preset : preset);
-  FindHostPreset(config, document, name);
-  for (size_t i = 0; i < sets.size(); ++i) FindHostPreset(config, sets[i], "--set " + overrides[i]);
+  FindHostPreset(config.host, document, name);
+  for (size_t i = 0; i < sets.size(); ++i)
+    FindHostPreset(config.host, sets[i], "--set " + overrides[i]);
   ApplyHostPreset(config.host);
 
   std::vector<Field> fields = Fields(config);

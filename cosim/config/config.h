@@ -40,9 +40,6 @@ struct HostConfig {
   uint64_t convert_ns_per_kib = 0;
   uint64_t synchronise_ns = 0;
 };
-// Sets the stages of `host` to those of its preset, which is one of HostPresetNames().
-void ApplyHostPreset(HostConfig& host);
-const std::vector<std::string>& HostPresetNames();
 
 // How the driver learns of responses.
 enum class Completion : uint8_t { kInterrupt, kPolled };

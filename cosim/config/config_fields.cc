@@ -3,6 +3,7 @@
 // model/parameters/card.toml.
 #include "cosim/config/cards.h"
 #include "cosim/config/config.h"
+#include "cosim/config/host_preset.h"
 #include "cosim/config/tenants.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/ops/op_list.h"

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The presets of the front end around a launch. Where each number comes from: docs/host.md.
+#include "cosim/config/host_preset.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "base/error.h"
-#include "cosim/config/config.h"
 
 namespace spyre::cosim {
 namespace {
@@ -27,6 +31,17 @@ void ApplyHostPreset(HostConfig& host) {
   host.launch_ns = kLaunchNs;
   host.convert_ns_per_kib = kConvertNsPerKib;
   host.dispatch_ns = (host.preset == "plain" ? kPlainLaunchNs : kProfiledLaunchNs) - kLaunchNs;
+}
+
+void FindHostPreset(HostConfig& host, const toml::table& document, const std::string& name) {
+  const toml::node_view<const toml::node> preset = document["host"]["preset"];
+  if (!preset.is_string()) return;  // one that is no text is refused where it is read
+  host.preset = preset.as_string()->get();
+  const std::vector<std::string>& names = HostPresetNames();
+  if (std::find(names.begin(), names.end(), host.preset) != names.end()) return;
+  throw BadInput("{}: host.preset = \"{}\" is not known; use one of {}", name, host.preset,
+                 fmt::join(names, ", "))
+      .Subject("host.preset");
 }
 
 }  // namespace spyre::cosim

@@ -268,18 +268,6 @@ TEST(Config, PresetMayHoldCardKeysOnly) {
               HasSubstr("cannot read the card preset"));
 }
 
-TEST(Config, AHostPresetLiesUnderTheKeysThatAreSet) {
-  const HostConfig bare = ParseConfig("", "").host;
-  EXPECT_EQ(bare.dispatch_ns + bare.launch_ns + bare.convert_ns_per_kib, 0u);
-  const HostConfig plain = ParseConfig("[host]\npreset = \"plain\"\n", "").host;
-  EXPECT_EQ(plain.dispatch_ns + plain.launch_ns, 7000u) << "ns, as an asynchronous launch";
-  const HostConfig own =
-      ParseConfig("[host]\nlaunch_ns = 5\npreset = \"profiled\"\n", "").host;
-  EXPECT_EQ(own.launch_ns, 5u);
-  EXPECT_GT(own.dispatch_ns, 800'000u);
-  EXPECT_THAT(ErrorFrom("[host]\npreset = \"plane\"\n", {}).what(), HasSubstr("plain"));
-}
-
 TEST(Config, PathsInAFileAreRelativeToIt) {
   const std::string run = Write("inputs.toml", "[workload]\ninputs = { a = \"a.npy\" }\n");
   EXPECT_EQ(LoadConfig(run).workload.input_a, ::testing::TempDir() + "a.npy");
