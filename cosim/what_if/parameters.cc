@@ -120,8 +120,8 @@ constexpr Special kSpecial[] = {
     {"card.pcie.dllp_bytes", Direction::kLessIsFaster},
 };
 
-constexpr std::array<const char*, 6> kLatencies = {"ns",          "ps",     "cycles",
-                                                   "0.01 cycles", "passes", "ns/MB"};
+constexpr std::array<const char*, 7> kLatencies = {"ns",     "ps",    "cycles", "0.01 cycles",
+                                                   "passes", "ns/MB", "ns/KiB"};
 constexpr std::array<const char*, 20> kRates = {
     "MHz",      "bytes/cycle", "MAC/cycle", "x fp16",     "elements/cycle",
     "bursts",   "requests",    "channels",  "MT/s",       "bytes/us",
