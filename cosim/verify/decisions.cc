@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cosim/verify/rounding_limits.h"
+#include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/ops/op_entries.h"
 
 namespace spyre::cosim {
@@ -28,7 +29,10 @@ bool Compares(const NamedOp& op) {
 // decides as float64 does.
 NamedGraph WithDifferences(const NamedGraph& graph, std::map<int, int>& difference_of) {
   NamedGraph result = graph;
-  for (const NamedOp& op : graph.ops) {
+  const std::vector<bool> live = compiler::LiveOperations(graph);
+  for (size_t at = 0; at < graph.ops.size(); ++at) {
+    if (!live[at]) continue;  // the caller need not have what it compares
+    const NamedOp& op = graph.ops[at];
     const auto tensor = [&](size_t i) -> const NamedTensor& {
       return graph.tensors[static_cast<size_t>(op.inputs[i])];
     };

@@ -36,6 +36,18 @@ TEST_F(ListNumbers, AMatmulOverTwoDimensionsSumsOverBoth) {
   EXPECT_LT(Off(Values("y"), y), 0.005);
 }
 
+// Its operand is not even copied to the card.
+TEST_F(ListNumbers, AComparisonThatNoOutputNeedsIsNotAskedFor) {
+  Run(R"({"dims": {"A": 8, "C": 128},
+    "tensors": [{"name": "x", "dims": ["A", "C"]}, {"name": "unused", "dims": ["C"]}],
+    "ops": [{"op": "greaterequal", "inputs": ["unused", 2.0], "output": "dead"},
+            {"op": "exp", "inputs": ["dead"], "output": "dead2"},
+            {"op": "greaterequal", "inputs": ["x", 0.25], "output": "y"}], "outputs": ["y"]})");
+  std::vector<double> expected;
+  for (const double value : Values("x")) expected.push_back(value >= 0.25 ? 1 : 0);
+  EXPECT_EQ(Values("y"), expected);
+}
+
 // The mean of all of a tensor has no dimensions, and is a tensor all the same.
 TEST_F(ListNumbers, ANormOfATensorOfOneDimensionIsThatOfItsElements) {
   constexpr size_t kN = 200;
