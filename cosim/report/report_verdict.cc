@@ -242,8 +242,8 @@ std::string WhatBounds(const RunResult& result) {
                                         trace::FormatPercent(bound.share()));
   const trace::ResourceTime* const rival = bound.rival();
   if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
-  return fmt::format("{}, or {}, {} of the critical path (what-if --resources simulates which)",
-                     first, trace::ResourceText(rival->resource),
+  return fmt::format("{}, or {}, {} of the critical path (see what-if --resources)", first,
+                     trace::ResourceText(rival->resource),
                      trace::FormatPercent(static_cast<double>(rival->time_ps) /
                                           static_cast<double>(bound.total_ps)));
 }
