@@ -15,9 +15,15 @@ void DescribeCards(FieldCollector& f, CardsConfig& cards) {
            "Cards behind one PCIe switch, all as [card] says, each with the workload on inputs of "
            "its own (workload.seed + its number). [[card]] tables with number = 0, 1, ... say the "
            "same (docs/multi-card.md)");
-  f.Choice("collective", cards.collective, {"none", "all_reduce"},
-           "What the cards do together with the output of each: all_reduce, every card gets the "
-           "sum of all of them, by a ring of copies from card to card and additions on the cards");
+  f.Choice("collective", cards.collective, runtime::CollectiveNames(),
+           "What the cards do together with the output of each, by copies from card to card and "
+           "additions on the cards (docs/multi-card.md). all_reduce: every card gets the sum");
+  f.Choice("algorithm", cards.algorithm, runtime::CollectiveAlgorithmNames(),
+           "Who sends what to whom in a collective. auto: chosen by size and number of cards "
+           "(docs/multi-card.md)");
+  f.Number("root", cards.root, 0, kMaxCards - 1, "card",
+           "The card that gets (reduce, gather) or gives (broadcast, send)");
+  f.Number("peer", cards.peer, 0, kMaxCards - 1, "card", "The card that gets what root sends");
   f.Parameters(model::ParametersOf(cards.pcie_switch));
 }
 
@@ -58,9 +64,20 @@ void CheckCards(const RunConfig& config) {
         .Subject("switch.lanes");
   }
   if (cards.count == 1) {
-    if (cards.collective == CardsCollective::kNone) return;
+    if (cards.collective == runtime::Collective::kNone) return;
     throw BadInput("cards.collective is for several cards, and cards.count is 1")
         .Subject("cards.collective");
+  }
+  const bool sends = cards.collective == runtime::Collective::kSend;
+  if (cards.root >= cards.count || (sends && cards.peer >= cards.count)) {
+    const bool root = cards.root >= cards.count;
+    throw BadInput("cards.{} = {}: there are {} cards, numbered from 0", root ? "root" : "peer",
+                   root ? cards.root : cards.peer, cards.count)
+        .Subject(root ? "cards.root" : "cards.peer");
+  }
+  if (sends && cards.peer == cards.root) {
+    throw BadInput("cards.peer = {} is cards.root: a card sends to another one", cards.peer)
+        .Subject("cards.peer");
   }
   if (!config.tenants.list.json.empty()) {
     throw BadInput("there are {} cards and tenants ([[tenant]]): tenants share one card",

@@ -16,6 +16,7 @@
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
 #include "parameters/card_parameters.h"
+#include "runtime/collectives/plan.h"
 #include "runtime/compiler/division/schedule.h"
 #include "runtime/compiler/division/work_division.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
@@ -240,13 +241,13 @@ struct ExpectConfig {
 };
 
 // What several cards do together with the output that each has computed.
-enum class CardsCollective : uint8_t { kNone, kAllReduce };
-
 // Several cards behind one switch (cards.h reads [[card]]): each runs the workload on inputs of its
 // own, seed + its number.
 struct CardsConfig {
   uint64_t count = 1;
-  CardsCollective collective = CardsCollective::kNone;
+  runtime::Collective collective = runtime::Collective::kNone;  // of the outputs
+  runtime::CollectiveAlgorithm algorithm = runtime::CollectiveAlgorithm::kAuto;
+  uint64_t root = 0, peer = 1;      // cards
   model::SwitchConfig pcie_switch;  // [switch]
 };
 

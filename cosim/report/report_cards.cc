@@ -8,6 +8,7 @@
 
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_energy.h"
+#include "runtime/collectives/plan.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -15,12 +16,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-uint64_t BytesOf(const CardResult& card) { return card.ring.bytes_sent; }
+uint64_t BytesOf(const CardResult& card) { return card.communication.bytes_sent; }
 
-// What one card sent in the collective's time.
+// What the card that sent most sent in the collective's time.
 double SentBytesPerNs(const RunResult& result) {
   const double ns = Ns(CollectivePs(result));
-  return ns == 0 ? 0 : static_cast<double>(BytesOf(result.cards[0])) / ns;
+  uint64_t bytes = 0;
+  for (const CardResult& card : result.cards) bytes = std::max(bytes, BytesOf(card));
+  return ns == 0 ? 0 : static_cast<double>(bytes) / ns;
+}
+
+// "all_reduce by ring of 4 cards"
+std::string Title(const RunResult& result) {
+  const runtime::CollectiveCall& call = result.collective_call;
+  return fmt::format("{} by {} of {} cards", runtime::Name(call.collective),
+                     runtime::Name(call.algorithm), result.cards.size());
 }
 
 std::string VerdictOf(const CardResult& card) {
@@ -56,11 +66,12 @@ Json CardsJson(const RunResult& result) {
          {"communication",
           {{"begin_ns", Ns(card.collective_begin_ps)},
            {"time_ns", Ns(card.collective_end_ps - card.collective_begin_ps)},
-           {"send_ns", Ns(card.ring.send_ps)},
-           {"wait_ns", Ns(card.ring.wait_ps)},
-           {"compute_ns", Ns(card.ring.compute_ps)},
-           {"bytes_sent", card.ring.bytes_sent},
-           {"steps", card.ring.steps}}},
+           {"send_ns", Ns(card.communication.send_ps)},
+           {"wait_ns", Ns(card.communication.wait_ps)},
+           {"compute_ns", Ns(card.communication.compute_ps)},
+           {"bytes_sent", card.communication.bytes_sent},
+           {"peer_written_bytes", card.peer_written_bytes},
+           {"steps", card.communication.steps}}},
          {"host", {{"busy_ns", Ns(card.host.busy_ps)}, {"waited_ns", Ns(card.host.waited_ps)}}},
          {"energy", CardEnergyJson(result, card)},
          {"directory", run.out_dir}});
@@ -69,10 +80,13 @@ Json CardsJson(const RunResult& result) {
 }
 
 Json CollectiveJson(const RunResult& result) {
-  if (result.config.cards.collective == CardsCollective::kNone) return nullptr;
-  Json json = {{"operation", "all_reduce"},
-               {"algorithm", "ring"},
+  if (result.config.cards.collective == runtime::Collective::kNone) return nullptr;
+  Json json = {{"operation", runtime::Name(result.collective_call.collective)},
+               {"algorithm", runtime::Name(result.collective_call.algorithm)},
                {"ranks", result.cards.size()},
+               {"root", result.collective_call.root},
+               {"peer", result.collective_call.peer},
+               {"bytes", result.collective_call.bytes},
                {"time_ns", Ns(CollectivePs(result))},
                {"sent_bytes_per_ns", SentBytesPerNs(result)},
                {"verified", nullptr}};
@@ -89,8 +103,7 @@ Json CollectiveJson(const RunResult& result) {
 
 std::string CollectiveTime(const RunResult& result) {
   if (CollectivePs(result) == 0) return "";
-  return fmt::format("all-reduce by a ring of {} in {}", result.cards.size(),
-                     trace::FormatTime(CollectivePs(result)));
+  return fmt::format("{} in {}", Title(result), trace::FormatTime(CollectivePs(result)));
 }
 
 std::string CardsTable(const RunResult& result, size_t width) {
@@ -104,16 +117,16 @@ std::string CardsTable(const RunResult& result, size_t width) {
     };
     table.Add({card.name, VerdictOf(card), text(card.run.end_ps - card.run.begin_ps),
                text(card.run.launch_end_ps - card.run.launch_begin_ps),
-               text(card.collective_end_ps - card.collective_begin_ps), text(card.ring.send_ps),
-               text(card.ring.wait_ps), text(card.ring.compute_ps),
-               trace::FormatBytes(card.ring.bytes_sent)});
+               text(card.collective_end_ps - card.collective_begin_ps),
+               text(card.communication.send_ps), text(card.communication.wait_ps),
+               text(card.communication.compute_ps),
+               trace::FormatBytes(card.communication.bytes_sent)});
     if (card.error) errors += fmt::format("  {}\n", card.error->what());
   }
   std::string text = "Cards:\n" + table.ToString("  ", width) + errors;
   if (CollectivePs(result) == 0) return text;
-  text += fmt::format("  all-reduce by a ring of {}: {}, {:.2f} GB/s from each card to the next",
-                      result.cards.size(), trace::FormatTime(CollectivePs(result)),
-                      SentBytesPerNs(result));
+  text += fmt::format("  {}: {}, {:.2f} GB/s from a card", Title(result),
+                      trace::FormatTime(CollectivePs(result)), SentBytesPerNs(result));
   if (result.collective) {
     text += result.collective->passed()
                 ? fmt::format("; {} elements of all cards bit-exact", result.collective->elements)

@@ -63,7 +63,7 @@ uint64_t TokensOf(const RunResult& result) {
   for (const TenantResult& tenant : result.tenants) tokens += TokensOf(tenant.run);
   for (const CardResult& card : result.cards) {
     // Outputs that are added up are parts of the same tokens.
-    if (tokens == 0 || result.config.cards.collective == CardsCollective::kNone)
+    if (tokens == 0 || result.config.cards.collective == runtime::Collective::kNone)
       tokens += TokensOf(card.run);
   }
   if (!result.tenants.empty() || !result.cards.empty()) return tokens;

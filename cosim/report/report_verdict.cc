@@ -127,7 +127,7 @@ std::vector<std::string> ProblemsOf(const RunResult& result, const RunDigest* re
   }
   for (const CardResult& card : result.cards) AddMember(card, problems);
   if (result.collective && !result.collective->passed())
-    problems.push_back(fmt::format("all-reduce: {}", WhatIsWrong(*result.collective)));
+    problems.push_back(fmt::format("the collective: {}", WhatIsWrong(*result.collective)));
   if (reference != nullptr && !result.formula) {
     const std::string difference = Difference(DigestOf(result), *reference);
     if (!difference.empty()) problems.push_back("DIFFERENT from the timed model: " + difference);

@@ -35,18 +35,28 @@ void CardGroup::Barrier(size_t rank) {
   });
 }
 
-void CardGroup::Wait(size_t from, size_t to, Kind kind) {
-  const Pair pair{from, to, kind};
+void CardGroup::Wait(size_t from, size_t to) {
+  const Pair pair{from, to};
   const uint64_t wanted = ++taken_[pair];
-  programs_.WaitFor(fmt::format("{} of card {}", kind == Kind::kData ? "data" : "an ACK", from),
+  programs_.WaitFor(fmt::format("data of card {}", from),
                     [this, pair, wanted] { return sent_[pair] >= wanted; });
 }
 
-std::vector<std::string> CompileAdditions(const RunConfig& config, uint64_t bytes, size_t ranks,
+const runtime::CollectiveCall& CardGroup::WaitForCall(size_t rank, size_t number) {
+  programs_.WaitFor(fmt::format("card {} to come to collective {}", rank, number),
+                    [this, rank, number] { return calls_[rank].size() > number; });
+  return calls_[rank][number];
+}
+
+std::vector<std::string> CompileAdditions(const RunConfig& config,
+                                          const runtime::CollectivePlan& plan,
                                           const std::string& directory) {
   std::set<uint64_t> sizes;
-  for (size_t i = 0; i < ranks; ++i) sizes.insert(runtime::ChunkOf(bytes, ranks, i).bytes);
-  sizes.erase(0);
+  for (const auto& round : plan.rounds) {
+    for (const runtime::CollectiveStep& step : round) {
+      if (step.adds) sizes.insert(step.bytes);
+    }
+  }
   std::vector<std::string> directories;
   for (const uint64_t size : sizes) {
     RunConfig add = config;
@@ -62,28 +72,34 @@ std::vector<std::string> CompileAdditions(const RunConfig& config, uint64_t byte
   return directories;
 }
 
-CardRank::CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank, size_t ranks,
-                   const runtime::SpyreTensor& tensor, const std::vector<std::string>& additions)
+CardRank::CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
+                   const runtime::CollectivePlan& plan, const runtime::SpyreTensor& tensor,
+                   const std::vector<std::string>& additions)
     : context_(context),
       group_(group),
       rank_(rank),
+      plan_(plan),
       tensor_(tensor),
       stream_(runtime::SpyreStream::Default(context)) {
-  if (tensor_.data_type != DataFormat::kSen169Fp16 || !tensor_.chunks.empty()) {
-    throw BadInput("cards.collective: {} must be SEN169_FP16 in one piece",
-                   runtime::ToString(tensor_));
-  }
-  inbox_ = std::make_unique<runtime::DeviceStorage>(
-      context_, std::max<uint64_t>(kStickBytes, runtime::InboxBytes(tensor_.size_bytes, ranks)),
-      flex::MemoryKind::kTensor);
+  if (!tensor_.chunks.empty())
+    throw BadInput("cards.collective: {} must be in one piece", runtime::ToString(tensor_));
+  const auto storage = [&](uint64_t bytes) {
+    return std::make_unique<runtime::DeviceStorage>(
+        context_, std::max<uint64_t>(kStickBytes, bytes), flex::MemoryKind::kTensor);
+  };
+  inbox_ = storage(plan.inbox_bytes);
+  gathered_ = storage(plan.result_bytes);
   const uint64_t data = flex::RawOffset(tensor_.device_handle);
   const uint64_t inbox = flex::RawOffset(inbox_->handle());
-  const uint64_t base = std::min(data, inbox) / kBar2Bytes * kBar2Bytes;
-  if (std::max(data + tensor_.size_bytes, inbox + inbox_->size_bytes()) - base > kBar2Bytes) {
+  const uint64_t result = flex::RawOffset(gathered_->handle());
+  const uint64_t base = std::min({data, inbox, result}) / kBar2Bytes * kBar2Bytes;
+  const uint64_t end = std::max(
+      {data + tensor_.size_bytes, inbox + inbox_->size_bytes(), result + gathered_->size_bytes()});
+  if (end - base > kBar2Bytes) {
     throw BadInput(
-        "cards.collective: the output of {} bytes at 0x{:x} and its inbox at 0x{:x} do not lie in "
-        "one window of {} bytes, which is what other cards reach",
-        tensor_.size_bytes, data, inbox, kBar2Bytes);
+        "cards.collective: the output of {} bytes at 0x{:x}, its inbox at 0x{:x} and the gathered "
+        "blocks at 0x{:x} do not lie in one window of {} bytes, which is what other cards reach",
+        tensor_.size_bytes, data, inbox, result, kBar2Bytes);
   }
   {
     const auto lock = context_.Lock();
@@ -96,15 +112,22 @@ CardRank::CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
     runtime::LoadKernels(stream_, added.first->second);
   }
   context_.Synchronize();
-  group_.Tell(rank_, {true, data - base, inbox - base});
-  const size_t next = (rank + 1) % ranks;
-  const CardGroup::Place& place = group_.WaitForPlace(next);
-  next_ = std::make_unique<flex::PeerMemory>(context_, static_cast<unsigned>(next), 0, kBar2Bytes);
-  ring_ = std::make_unique<runtime::RingRank>(
+  group_.Tell(rank_, {true, data - base, result - base, inbox - base});
+  std::vector<runtime::CollectiveRank::Peer> peers(plan.ranks);
+  for (const auto& round : plan.rounds) {
+    for (const runtime::CollectiveStep& step : round) {
+      if (step.from != rank_ || peers[step.to].memory != nullptr) continue;
+      const CardGroup::Place& place = group_.WaitForPlace(step.to);
+      const auto window =
+          windows_.try_emplace(step.to, context_, static_cast<unsigned>(step.to), 0, kBar2Bytes);
+      peers[step.to] = {&window.first->second, place.data, place.result, place.inbox};
+    }
+  }
+  collective_ = std::make_unique<runtime::CollectiveRank>(
       context_,
-      runtime::RingRank::Place{rank, ranks, tensor_.device_handle, tensor_.size_bytes,
-                               inbox_->handle(), next_.get(), place.data, place.inbox},
-      group_,
+      runtime::CollectiveRank::Place{rank, tensor_.device_handle, gathered_->handle(),
+                                     inbox_->handle()},
+      std::move(peers), group_,
       [this](const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes) {
         Add(into, from, bytes);
       });
@@ -119,21 +142,28 @@ void CardRank::Add(const flex::DeviceHandle& into, const flex::DeviceHandle& fro
   runtime::LaunchKernel(stream_, additions_.at(bytes), {sum, runtime::TensorAt(from, layout), sum});
 }
 
-void CardRank::Read(HostData& image) {
-  image.resize(tensor_.size_bytes);
+HostData CardRank::Read(const flex::DeviceHandle& from, uint64_t bytes) {
+  HostData image(bytes);
   flex::OperationInfo info;
-  info.name = "read before the collective";
+  info.name = "read beside the collective";
   info.bulk = true;
-  context_.DefaultStream().CopyFromDevice(image.data(), tensor_.device_handle, tensor_.size_bytes,
-                                          info);
+  context_.DefaultStream().CopyFromDevice(image.data(), from, bytes, info);
   context_.DefaultStream().Synchronize();
+  return image;
 }
 
-void CardRank::AllReduce() {
+HostData CardRank::ReadData() { return Read(tensor_.device_handle, tensor_.size_bytes); }
+
+HostData CardRank::ReadResult() {
+  return plan_.result_bytes == 0 ? HostData() : Read(gathered_->handle(), plan_.result_bytes);
+}
+
+void CardRank::Run() {
   group_.Barrier(rank_);  // no rank's data are overwritten before all ranks have computed
   begin_ps_ = context_.NowPs();
-  ring_->AllReduce();
+  collective_->Run(plan_);
   end_ps_ = context_.NowPs();
+  group_.Barrier(rank_);  // what a rank does next is not beside what others still do together
 }
 
 }  // namespace spyre::cosim

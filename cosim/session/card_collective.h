@@ -5,16 +5,17 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
-#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "cosim/config/config.h"
 #include "cosim/host/host_programs.h"
 #include "cosim/tensors/host_data.h"
-#include "runtime/collectives/ring.h"
+#include "runtime/collectives/collective_rank.h"
 #include "runtime/flex/runtime_context.h"
 #include "runtime/spyre/kernel_set.h"
 #include "runtime/spyre/spyre_stream.h"
@@ -29,7 +30,7 @@ class CardGroup final : public runtime::RankSignals {
 
   struct Place {
     bool known = false;
-    uint64_t data = 0, inbox = 0;  // offsets in the card's memory window
+    uint64_t data = 0, result = 0, inbox = 0;  // offsets in the card's memory window
   };
   void Tell(size_t rank, const Place& place) { places_[rank] = place; }
   const Place& WaitForPlace(size_t rank);
@@ -37,49 +38,58 @@ class CardGroup final : public runtime::RankSignals {
   // Waits until every rank has come here as often as this one.
   void Barrier(size_t rank);
 
-  void Send(size_t from, size_t to, Kind kind) override { ++sent_[{from, to, kind}]; }
-  void Wait(size_t from, size_t to, Kind kind) override;
+  void Send(size_t from, size_t to) override { ++sent_[{from, to}]; }
+  void Wait(size_t from, size_t to) override;
+  void Announce(size_t rank, const runtime::CollectiveCall& call) override {
+    calls_[rank].push_back(call);
+  }
+  const runtime::CollectiveCall& WaitForCall(size_t rank, size_t number) override;
 
  private:
-  using Pair = std::tuple<size_t, size_t, Kind>;
+  using Pair = std::pair<size_t, size_t>;
   HostPrograms& programs_;
   std::vector<Place> places_;
   std::map<Pair, uint64_t> sent_, taken_;
   std::map<size_t, uint64_t> arrivals_;
+  std::map<size_t, std::deque<runtime::CollectiveCall>> calls_;
 };
 
-// Compiles the additions that chunks of `bytes` in all need into `directory`, a kernel for each
-// size of a chunk; as many as there are sizes, 1 or 2.
-std::vector<std::string> CompileAdditions(const RunConfig& config, uint64_t bytes, size_t ranks,
+// Compiles the additions of a plan into `directory`, a kernel for each size of what is added.
+std::vector<std::string> CompileAdditions(const RunConfig& config,
+                                          const runtime::CollectivePlan& plan,
                                           const std::string& directory);
 
 // One rank. The tensor must be whole and in the card's memory window.
 class CardRank {
  public:
-  // Opens the window, allocates the inbox, loads the additions and learns of the neighbour.
-  CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank, size_t ranks,
-           const runtime::SpyreTensor& tensor, const std::vector<std::string>& additions);
+  // Opens the window, allocates inbox and result, loads the additions and learns of the others.
+  CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
+           const runtime::CollectivePlan& plan, const runtime::SpyreTensor& tensor,
+           const std::vector<std::string>& additions);
   ~CardRank();
 
-  // A copy of the tensor's device image, which `image` is then.
-  void Read(HostData& image);
-  void AllReduce();
-  const runtime::RingTimes& times() const { return ring_->times(); }
+  // A copy of the tensor's device image, and of the result; that is empty if there is none.
+  HostData ReadData();
+  HostData ReadResult();
+  void Run();
+  const runtime::CollectiveTimes& times() const { return collective_->times(); }
   uint64_t begin_ps() const { return begin_ps_; }
   uint64_t end_ps() const { return end_ps_; }
 
  private:
   void Add(const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes);
+  HostData Read(const flex::DeviceHandle& from, uint64_t bytes);
 
   flex::RuntimeContext& context_;
   CardGroup& group_;
   const size_t rank_;
+  const runtime::CollectivePlan& plan_;
   const runtime::SpyreTensor& tensor_;
   runtime::SpyreStream stream_;
   std::map<uint64_t, runtime::KernelSet> additions_;  // by the bytes that they add
-  std::unique_ptr<runtime::DeviceStorage> inbox_;
-  std::unique_ptr<flex::PeerMemory> next_;
-  std::unique_ptr<runtime::RingRank> ring_;
+  std::unique_ptr<runtime::DeviceStorage> inbox_, gathered_;
+  std::map<size_t, flex::PeerMemory> windows_;  // of the ranks that this one writes to
+  std::unique_ptr<runtime::CollectiveRank> collective_;
   uint64_t begin_ps_ = 0, end_ps_ = 0;
 };
 

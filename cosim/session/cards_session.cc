@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cosim/session/card_collective.h"
+#include "cosim/session/card_reading.h"
 #include "cosim/session/session_run.h"
 #include "cosim/verify/collective_verify.h"
 
@@ -32,15 +33,15 @@ class CardsSession : public SessionRun {
       recorders_.push_back(std::make_unique<trace::Recorder>(trace_.recorder(), card.name));
       if (i == 0) result_.warnings = card.run.warnings;
     }
-    result_.description =
-        fmt::format("{} cards: {} each{}", members_.size(), result_.cards[0].run.description,
-                    collective() ? ", all-reduce of the output" : "");
+    result_.description = fmt::format(
+        "{} cards: {} each{}", members_.size(), result_.cards[0].run.description,
+        collective() ? ", " + runtime::Name(config.cards.collective) + " of the output" : "");
     CheckOutputs();
     Warn();
   }
 
  private:
-  bool collective() const { return config_.cards.collective != CardsCollective::kNone; }
+  bool collective() const { return config_.cards.collective != runtime::Collective::kNone; }
 
   void RefuseOptions() const {
     const bool waves = config_.trace.waves.block != WavesBlock::kNone;
@@ -72,19 +73,27 @@ class CardsSession : public SessionRun {
     const auto outputs =
         std::count_if(tensors.begin(), tensors.end(),
                       [](const WorkloadTensor& tensor) { return tensor.is_output; });
-    if (outputs != 1 || OutputTensor().layout.format != DataFormat::kSen169Fp16) {
-      throw BadInput(
-          "cards.collective: the workload must have one output of SEN169_FP16; this one has {}",
-          outputs)
+    const bool adds = runtime::Adds(config_.cards.collective);
+    if (outputs != 1 || (adds && OutputTensor().layout.format != DataFormat::kSen169Fp16)) {
+      throw BadInput("cards.collective: the workload must have one output{}; this one has {}",
+                     adds ? " of SEN169_FP16" : "", outputs)
           .Subject("cards.collective");
     }
+    runtime::CollectiveCall call;
+    call.collective = config_.cards.collective;
+    call.algorithm = config_.cards.algorithm;
+    call.bytes = OutputBytes();
+    call.type = FormatName(OutputTensor().layout.format);
+    call.root = config_.cards.root;
+    call.peer = config_.cards.peer;
+    plan_ = runtime::PlanCollective(call, members_.size());
+    result_.collective_call = plan_.call;
   }
 
   void Compile() override {
     SessionRun::Compile();
     if (!collective()) return;
-    additions_ =
-        CompileAdditions(config_, OutputBytes(), members_.size(), result_.out_dir + "/collective");
+    additions_ = CompileAdditions(config_, plan_, result_.out_dir + "/collective");
   }
 
   void Plug() override {
@@ -102,7 +111,7 @@ class CardsSession : public SessionRun {
     }
     programs_.emplace(std::move(cards));
     group_.emplace(*programs_, members_.size());
-    before_.resize(members_.size());
+    images_.resize(members_.size());
   }
 
   trace::Recorder& CardRecorder(size_t card) override { return *recorders_[card]; }
@@ -112,15 +121,19 @@ class CardsSession : public SessionRun {
     if (!collective()) return SessionRun::Execute(member);
     FunctionRun& run = *member.run;
     run.LoadInputs();
-    CardRank rank(run.context(), *group_, member.card, members_.size(),
-                  run.tensors().device[Output()], additions_);
+    CardRank rank(run.context(), *group_, member.card, plan_, run.tensors().device[Output()],
+                  additions_);
     run.Prepare();
     Launch(member);
-    rank.Read(before_[member.card]);
-    rank.AllReduce();
+    CollectiveImages& images = images_[member.card];
+    images.before = rank.ReadData();
+    rank.Run();
     if (member.card == 0) EndUnits();
+    images.after = rank.ReadData();
+    images.result = rank.ReadResult();
     CardResult& card = result_.cards[member.card];
-    card.ring = rank.times();
+    card.communication = rank.times();
+    card.peer_written_bytes = ReadCard(*cards_[member.card]->model()).card.peer_written_bytes;
     card.collective_begin_ps = rank.begin_ps();
     card.collective_end_ps = rank.end_ps();
     run.CopyOutputs();
@@ -131,28 +144,30 @@ class CardsSession : public SessionRun {
   void Verify() override {
     if (!collective()) return SessionRun::Verify();
     if (!config_.workload.functional || config_.workload.verify == VerifyMode::kNone) return;
-    std::vector<HostData> after;
+    bool whole = true;
     for (const auto& member : members_) {
-      if (member->failed()) continue;
+      if (member->failed()) {
+        whole = false;
+        continue;
+      }
       FunctionRun& run = *member->run;
       std::vector<HostData> outputs(run.tensors().outputs.size());
       const WorkloadTensor& tensor = OutputTensor();
       HostData& partial = outputs[Output()];
       partial.resize(static_cast<size_t>(tensor.host_bytes()));
       RunConversion(PlanConversion(tensor.layout, tensor.host_format, false),
-                    before_[member->card].data(), partial.data());
+                    images_[member->card].before.data(), partial.data());
       run.Verify(&outputs);
-      after.push_back(run.tensors().outputs[Output()]);
     }
-    if (after.size() == members_.size())
-      result_.collective = VerifyAllReduce(OutputTensor(), before_, after);
+    if (whole) result_.collective = VerifyCollective(plan_, OutputTensor().name, images_);
   }
 
   std::vector<std::unique_ptr<trace::Recorder>> recorders_;  // of the cards
   std::unique_ptr<trace::Recorder> switch_recorder_;
   std::vector<std::string> additions_;
   std::optional<CardGroup> group_;
-  std::vector<HostData> before_;  // of each card's output, its device image before the collective
+  runtime::CollectivePlan plan_;
+  std::vector<CollectiveImages> images_;  // of each card's output
 };
 
 }  // namespace

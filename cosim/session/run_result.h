@@ -25,7 +25,7 @@
 #include "model/common/fast_statistics.h"
 #include "model/common/resource.h"
 #include "model/power/energy.h"
-#include "runtime/collectives/ring.h"
+#include "runtime/collectives/collective_rank.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/flex/control_block_request.h"
@@ -116,9 +116,10 @@ struct RunResult {
   std::map<uint64_t, size_t> kernel_numbers;  // by correlation: COMPUTEs in order of their start
   flex::MemoryStatistics tensor_memory, program_memory;  // of the session
 
-  std::vector<TenantResult> tenants;       // in the order of the configuration; empty: it has none
-  std::vector<CardResult> cards;           // by number; empty: there is one card
-  std::optional<Verification> collective;  // of several cards; empty: none, or not verified
+  std::vector<TenantResult> tenants;        // in the order of the configuration; empty: it has none
+  std::vector<CardResult> cards;            // by number; empty: there is one card
+  runtime::CollectiveCall collective_call;  // of several cards, with the algorithm
+  std::optional<Verification> collective;   // empty: none, or not verified
 
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
@@ -153,7 +154,8 @@ struct TenantResult : MemberResult {
 };
 // One of several cards, "card0".
 struct CardResult : MemberResult {
-  runtime::RingTimes ring;  // of the collective
+  runtime::CollectiveTimes communication;
+  uint64_t peer_written_bytes = 0;  // by the card's own counter, when the collective had ended
   uint64_t collective_begin_ps = 0, collective_end_ps = 0;
 };
 // The first error of a tenant or a card; null: there is none.

@@ -96,7 +96,7 @@ void Add(RunResult& all, const MemberResult& member) {
 void AddUp(RunResult& result) {
   for (const TenantResult& tenant : result.tenants) Add(result, tenant);
   for (const CardResult& card : result.cards) Add(result, card);
-  if (result.collective) Add(result.verification, *result.collective, "all-reduce");
+  if (result.collective) Add(result.verification, *result.collective, "collective");
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
                      return a.finished_ps < b.finished_ps;

@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "model/contract/formats.h"
-#include "model/contract/memory_map.h"
-#include "model/contract/stick_layout.h"
 
 namespace spyre::cosim {
 namespace {
+
+using runtime::Collective;
+using runtime::CollectiveArea;
+using runtime::CollectivePlan;
+using runtime::CollectiveStep;
 
 constexpr double kHalfStep = 1.0 / 1024;       // of SEN169_FP16, of the value: 9 fraction bits
 constexpr double kHostStep = 1.0 / (1 << 25);  // half the smallest step of float16
@@ -22,99 +26,182 @@ uint16_t WordAt(const HostData& image, size_t word) {
   std::memcpy(&value, &image[word * sizeof(value)], sizeof(value));
   return value;
 }
+float ValueAt(const HostData& image, size_t word) { return DlfToFloat(WordAt(image, word)); }
+uint32_t BitsOf(float value) {
+  uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
 
-// Chunk c begins with card c and goes round; every sum is rounded.
-HostData SumInRingOrder(const std::vector<HostData>& before) {
-  const size_t cards = before.size();
-  const size_t sticks = before[0].size() / kStickBytes;
-  const size_t words = kStickBytes / sizeof(uint16_t);
-  HostData sum(before[0].size());
-  size_t stick = 0;
-  for (size_t chunk = 0; chunk < cards; ++chunk) {
-    const size_t end = stick + sticks / cards + (chunk < sticks % cards ? 1 : 0);
-    for (size_t word = stick * words; word < end * words; ++word) {
-      uint16_t value = WordAt(before[chunk], word);
-      for (size_t i = 1; i < cards; ++i) {
-        const uint16_t next = WordAt(before[(chunk + i) % cards], word);
-        value = DlfFromFloat(DlfToFloat(value) + DlfToFloat(next));
-      }
-      std::memcpy(&sum[word * sizeof(value)], &value, sizeof(value));
+// What the cards have after the steps.
+class HostCollective {
+ public:
+  HostCollective(const CollectivePlan& plan, const std::vector<CollectiveImages>& cards) {
+    for (const CollectiveImages& card : cards) {
+      data_.push_back(card.before);
+      result_.emplace_back(plan.result_bytes);
+      inbox_.emplace_back(plan.inbox_bytes);
     }
-    stick = end;
+    for (const auto& round : plan.rounds) Execute(round);
   }
-  return sum;
-}
+  const HostData& data(size_t card) const { return data_[card]; }
+  const HostData& result(size_t card) const { return result_[card]; }
 
-HostData ToHost(const WorkloadTensor& tensor, const HostData& image, DataFormat format) {
-  HostData host(static_cast<size_t>(tensor.elements() * HostFormatOf(format).bytes));
-  RunConversion(PlanConversion(tensor.layout, format, false), image.data(), host.data());
-  return host;
-}
+ private:
+  void Execute(const std::vector<CollectiveStep>& round) {
+    std::vector<HostData> sent;
+    for (const CollectiveStep& step : round) {
+      const HostData& area = Area(step.from, step.source.area);
+      const auto begin = area.begin() + static_cast<std::ptrdiff_t>(step.source.offset);
+      sent.emplace_back(begin, begin + static_cast<std::ptrdiff_t>(step.bytes));
+    }
+    for (size_t i = 0; i < round.size(); ++i) {
+      const CollectiveStep& step = round[i];
+      HostData& area = Area(step.to, step.target.area);
+      std::memcpy(&area[step.target.offset], sent[i].data(), step.bytes);
+      if (step.adds) Add(data_[step.to], step.sum, sent[i]);
+    }
+  }
+  static void Add(HostData& data, uint64_t offset, const HostData& terms) {
+    for (size_t byte = 0; byte < terms.size(); byte += sizeof(uint16_t)) {
+      const size_t word = (offset + byte) / sizeof(uint16_t);
+      const uint16_t sum =
+          DlfFromFloat(ValueAt(data, word) + ValueAt(terms, byte / sizeof(uint16_t)));
+      std::memcpy(&data[offset + byte], &sum, sizeof(sum));
+    }
+  }
+  HostData& Area(size_t card, CollectiveArea area) {
+    return area == CollectiveArea::kData     ? data_[card]
+           : area == CollectiveArea::kResult ? result_[card]
+                                             : inbox_[card];
+  }
 
-// What float64 says of one element, against what all cards have.
-void Judge(Verification& result, const std::string& name, DataFormat format, int64_t element,
-           uint64_t bits, double ideal, double magnitude, size_t cards) {
-  if (!std::isfinite(ideal)) {
-    ++result.unjudged;
-    return;
+  std::vector<HostData> data_, result_, inbox_;
+};
+
+// Words that must be right.
+struct Words {
+  size_t begin = 0, end = 0;
+};
+
+class Judge {
+ public:
+  Judge(const CollectivePlan& plan, std::string tensor, const std::vector<CollectiveImages>& cards)
+      : plan_(plan), tensor_(std::move(tensor)), cards_(cards), expected_(plan, cards) {
+    result_.reference = "what the steps of the plan copy and add, and ";
+    result_.reference +=
+        runtime::Adds(plan.call.collective) ? "float64 sums" : "the bytes of the cards";
   }
-  const double got = HostValue(format, bits);
-  if (!std::isfinite(got)) {
-    ++result.not_finite;
-    return;
+
+  Verification Finish() {
+    for (size_t card = 0; card < cards_.size(); ++card) {
+      const std::string name = fmt::format("card{}/{}", card, tensor_);
+      Compare(name, cards_[card].after, expected_.data(card));
+      if (runtime::Adds(plan_.call.collective)) {
+        JudgeSums(name, card);
+      } else {
+        Compare(name, cards_[card].after, cards_[SourceOf(card)].before);
+      }
+      JudgeBlocks(card);
+    }
+    if (largest_ > 0) result_.max_relative_error = result_.max_abs_error / largest_;
+    return std::move(result_);
   }
-  ++result.error_elements;
-  const double error = std::abs(got - ideal);
-  const double limit = static_cast<double>(cards - 1) * kHalfStep * magnitude + kHostStep;
-  result.max_abs_error = std::max(result.max_abs_error, error);
-  const double ulp =
-      std::ldexp(1.0, std::max(std::ilogb(std::max(std::abs(ideal), 1e-30)) - 9, -24));
-  result.max_ulp_error = std::max(result.max_ulp_error, error / ulp);
-  if (error > limit) ++result.beyond;
-  if (!result.worst ||
-      error * result.worst->limit > std::abs(result.worst->got - result.worst->expected) * limit)
-    result.worst = Deviation{name, element, got, ideal, limit};
-}
+
+ private:
+  // Whose data a card has afterwards, if nothing is added.
+  size_t SourceOf(size_t card) const {
+    const bool gets = plan_.call.collective == Collective::kBroadcast ||
+                      (plan_.call.collective == Collective::kSend && card == plan_.call.peer);
+    return gets ? plan_.call.root : card;
+  }
+
+  // Where the data of a card must be the sum.
+  Words SumOf(size_t card) const {
+    const size_t all = cards_[card].after.size() / sizeof(uint16_t);
+    if (plan_.call.collective == Collective::kReduce && card != plan_.call.root) return {};
+    if (plan_.call.collective != Collective::kReduceScatter) return {0, all};
+    const runtime::CollectiveChunk chunk = runtime::ChunkOf(plan_.call.bytes, cards_.size(), card);
+    return {chunk.offset / sizeof(uint16_t), (chunk.offset + chunk.bytes) / sizeof(uint16_t)};
+  }
+
+  void JudgeBlocks(size_t card) {
+    const bool gets = plan_.call.collective == Collective::kAllGather ||
+                      (plan_.call.collective == Collective::kGather && card == plan_.call.root);
+    if (!gets) return;
+    for (size_t from = 0; from < cards_.size(); ++from) {
+      if (from == card) continue;
+      const auto begin =
+          cards_[card].result.begin() + static_cast<std::ptrdiff_t>(from * plan_.call.bytes);
+      const HostData block(begin, begin + static_cast<std::ptrdiff_t>(plan_.call.bytes));
+      Compare(fmt::format("card{}/gathered from card{}", card, from), block, cards_[from].before);
+    }
+  }
+
+  void Compare(const std::string& name, const HostData& got, const HostData& right) {
+    for (size_t word = 0; word < right.size() / sizeof(uint16_t); ++word) {
+      ++result_.elements;
+      const uint16_t bits = WordAt(got, word), wanted = WordAt(right, word);
+      if (bits == wanted) continue;
+      ++result_.mismatches;
+      if (result_.first.size() < kShownMismatches) {
+        result_.first.push_back({static_cast<int64_t>(word), BitsOf(DlfToFloat(bits)),
+                                 BitsOf(DlfToFloat(wanted)), name, DataFormat::kIeeeFp32});
+      }
+    }
+  }
+
+  void JudgeSums(const std::string& name, size_t card) {
+    const Words words = SumOf(card);
+    for (size_t word = words.begin; word < words.end; ++word) {
+      double ideal = 0, magnitude = 0;
+      for (const CollectiveImages& term : cards_) {
+        const double value = static_cast<double>(ValueAt(term.before, word));
+        ideal += value;
+        magnitude += std::abs(value);
+      }
+      JudgeOne(name, static_cast<int64_t>(word),
+               static_cast<double>(ValueAt(cards_[card].after, word)), ideal, magnitude);
+    }
+  }
+
+  void JudgeOne(const std::string& name, int64_t element, double got, double ideal,
+                double magnitude) {
+    if (!std::isfinite(ideal)) {
+      ++result_.unjudged;
+      return;
+    }
+    largest_ = std::max(largest_, std::abs(ideal));
+    if (!std::isfinite(got)) {
+      ++result_.not_finite;
+      return;
+    }
+    ++result_.error_elements;
+    const double error = std::abs(got - ideal);
+    const double limit = static_cast<double>(cards_.size() - 1) * kHalfStep * magnitude + kHostStep;
+    result_.max_abs_error = std::max(result_.max_abs_error, error);
+    const double ulp =
+        std::ldexp(1.0, std::max(std::ilogb(std::max(std::abs(ideal), 1e-30)) - 9, -24));
+    result_.max_ulp_error = std::max(result_.max_ulp_error, error / ulp);
+    if (error > limit) ++result_.beyond;
+    std::optional<Deviation>& worst = result_.worst;
+    if (!worst || error * worst->limit > std::abs(worst->got - worst->expected) * limit)
+      worst = Deviation{name, element, got, ideal, limit};
+  }
+
+  const CollectivePlan& plan_;
+  const std::string tensor_;
+  const std::vector<CollectiveImages>& cards_;
+  const HostCollective expected_;
+  Verification result_;
+  double largest_ = 0;
+};
 
 }  // namespace
 
-Verification VerifyAllReduce(const WorkloadTensor& tensor, const std::vector<HostData>& before,
-                             const std::vector<HostData>& after) {
-  Verification result;
-  result.reference =
-      "the sum of what the cards had before, in the order of the ring, and float64 sums";
-  const DataFormat format = tensor.host_format;
-  const HostData expected = ToHost(tensor, SumInRingOrder(before), format);
-  std::vector<HostData> terms;
-  terms.reserve(before.size());
-  for (const HostData& image : before)
-    terms.push_back(ToHost(tensor, image, DataFormat::kIeeeFp32));
-  double largest = 0;
-  for (int64_t element = 0; element < tensor.elements(); ++element) {
-    double ideal = 0, magnitude = 0;
-    for (const HostData& term : terms) {
-      const double value =
-          HostValue(DataFormat::kIeeeFp32, HostBits(DataFormat::kIeeeFp32, term.data(), element));
-      ideal += value;
-      magnitude += std::abs(value);
-    }
-    if (std::isfinite(ideal)) largest = std::max(largest, std::abs(ideal));
-    const uint64_t right = HostBits(format, expected.data(), element);
-    for (size_t card = 0; card < after.size(); ++card) {
-      const uint64_t got = HostBits(format, after[card].data(), element);
-      ++result.elements;
-      if (got == right) continue;
-      ++result.mismatches;
-      if (result.first.size() < kShownMismatches) {
-        result.first.push_back(
-            {element, got, right, fmt::format("card{}/{}", card, tensor.name), format});
-      }
-    }
-    Judge(result, tensor.name, format, element, HostBits(format, after[0].data(), element), ideal,
-          magnitude, before.size());
-  }
-  if (largest > 0) result.max_relative_error = result.max_abs_error / largest;
-  return result;
+Verification VerifyCollective(const CollectivePlan& plan, const std::string& tensor,
+                              const std::vector<CollectiveImages>& cards) {
+  return Judge(plan, tensor, cards).Finish();
 }
 
 }  // namespace spyre::cosim

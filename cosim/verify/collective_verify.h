@@ -1,19 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether an all-reduce of several cards is right: the documented order of additions (docs/
-// multi-card.md), computed from what each card had before, and float64 beside it. Pure function.
+// Whether a collective of several cards is right. Two judges: every bit of every card by copying
+// and adding on the host what the plan's steps copy and add; and, independent of the plan, what the
+// operation means (runtime/collectives/plan.h): float64 sums, or the bytes themselves. Pure
+// function.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "cosim/tensors/host_data.h"
-#include "cosim/tensors/workload_tensor.h"
 #include "cosim/verify/verification.h"
+#include "runtime/collectives/plan.h"
 
 namespace spyre::cosim {
 
-// before: the device image of `tensor` on each card, SEN169_FP16. after: the tensor of each card on
-// the host. Elements of all cards are compared; a mismatch names the card.
-Verification VerifyAllReduce(const WorkloadTensor& tensor, const std::vector<HostData>& before,
-                             const std::vector<HostData>& after);
+// Device images of one card: of its data, and of what it gathered (empty: nothing).
+struct CollectiveImages {
+  HostData before, after, result;
+};
+
+// By card. Sums are of SEN169_FP16. Elements are the 16-bit words of the images, of which one that
+// differs names the card and `tensor`.
+Verification VerifyCollective(const runtime::CollectivePlan& plan, const std::string& tensor,
+                              const std::vector<CollectiveImages>& cards);
 
 }  // namespace spyre::cosim

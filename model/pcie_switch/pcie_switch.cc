@@ -122,7 +122,7 @@ void PcieSwitch::Port::FromHost(tlm::tlm_generic_payload& payload, sc_core::sc_t
 }
 
 void PcieSwitch::Port::FromCard(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const auto* const transfer = payload.get_extension<Transfer>();
+  auto* const transfer = payload.get_extension<Transfer>();
   const Range* const range = Find(payload.get_address(), payload.get_data_length());
   if (range == nullptr || range->function != transfer->function) {
     to_host->b_transport(payload, delay);
@@ -132,6 +132,7 @@ void PcieSwitch::Port::FromCard(tlm::tlm_generic_payload& payload, sc_core::sc_t
   const bool done =
       peer.PeerAccess(payload.get_address(), payload.is_write(), payload.get_data_ptr(),
                       payload.get_data_length(), transfer->move_data);
+  transfer->peer = done;
   payload.set_response_status(done ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
 }
 

@@ -180,9 +180,9 @@ TEST(ReportEnergy, CardsThatAddUpTheirOutputsMakeTheSameTokens) {
     card.run = Example();
     card.run.config.workload.tokens = 128;
   }
-  all.config.cards.collective = CardsCollective::kNone;
+  all.config.cards.collective = runtime::Collective::kNone;
   EXPECT_EQ(EnergyJson(all)["tokens"], 512);
-  all.config.cards.collective = CardsCollective::kAllReduce;
+  all.config.cards.collective = runtime::Collective::kAllReduce;
   EXPECT_EQ(EnergyJson(all)["tokens"], 128);
 }
 
