@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/collectives/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -249,11 +246,6 @@ void Check(const CollectiveCall& call, size_t ranks) {
     throw BadInput("send from rank {} to itself: a rank sends to another one", call.root);
 }
 
-bool HasRoot(Collective collective) {
-  return collective == Collective::kReduce || collective == Collective::kBroadcast ||
-         collective == Collective::kGather || collective == Collective::kSend;
-}
-
 template <typename Function>
 void ByAlgorithm(CollectiveAlgorithm algorithm, Planner& planner, const Function& ring,
                  const Function& tree, const Function& direct) {
@@ -264,56 +256,6 @@ void ByAlgorithm(CollectiveAlgorithm algorithm, Planner& planner, const Function
 }
 
 }  // namespace
-
-const std::vector<std::string>& CollectiveNames() {
-  static const std::vector<std::string> names = {"none",           "all_reduce", "reduce",
-                                                 "reduce_scatter", "broadcast",  "all_gather",
-                                                 "gather",         "send",       "barrier"};
-  return names;
-}
-
-const std::vector<std::string>& CollectiveAlgorithmNames() {
-  static const std::vector<std::string> names = {"auto", "ring", "tree", "direct"};
-  return names;
-}
-
-const std::string& Name(Collective collective) {
-  return CollectiveNames()[static_cast<size_t>(collective)];
-}
-const std::string& Name(CollectiveAlgorithm algorithm) {
-  return CollectiveAlgorithmNames()[static_cast<size_t>(algorithm)];
-}
-
-const char* TraceName(Collective collective) {
-  static constexpr const char* kNames[] = {"None",          "AllReduce", "Reduce",
-                                           "ReduceScatter", "Broadcast", "AllGather",
-                                           "Gather",        "Send",      "Barrier"};
-  return kNames[static_cast<size_t>(collective)];
-}
-
-bool Adds(Collective collective) {
-  return collective == Collective::kAllReduce || collective == Collective::kReduce ||
-         collective == Collective::kReduceScatter;
-}
-bool Gathers(Collective collective) {
-  return collective == Collective::kAllGather || collective == Collective::kGather;
-}
-
-bool CollectiveCall::operator==(const CollectiveCall& other) const {
-  const auto all = [](const CollectiveCall& call) {
-    return std::tie(call.collective, call.algorithm, call.bytes, call.type, call.root, call.peer);
-  };
-  return all(*this) == all(other);
-}
-
-std::string CollectiveCall::ToString() const {
-  std::string text = Name(collective);
-  if (collective != Collective::kBarrier) text += fmt::format(" of {} bytes of {}", bytes, type);
-  const bool gives = collective == Collective::kBroadcast || collective == Collective::kSend;
-  if (HasRoot(collective)) text += fmt::format(" {} rank {}", gives ? "from" : "to", root);
-  if (collective == Collective::kSend) return text + fmt::format(" to rank {}", peer);
-  return text + " by " + Name(algorithm);
-}
 
 uint64_t CollectivePlan::BytesFrom(size_t rank) const {
   uint64_t bytes = 0;
@@ -378,13 +320,6 @@ CollectivePlan PlanCollective(CollectiveCall call, size_t ranks) {
       break;
   }
   return plan.Finish();
-}
-
-void CheckSameCall(size_t number, size_t rank, const CollectiveCall& call, size_t other_rank,
-                   const CollectiveCall& other) {
-  if (call == other) return;
-  throw BadInput("collective {}: rank {} calls {}, and rank {} calls {}; all must call the same",
-                 number, rank, call.ToString(), other_rank, other.ToString());
 }
 
 CollectiveAlgorithm ChooseAlgorithm(Collective collective, uint64_t bytes, size_t ranks) {

@@ -49,6 +49,16 @@ TEST(Cards, ThatContradictOtherKeysAreRefused) {
   EXPECT_THAT(Refusal("", {"cards.count=2"}), HasSubstr("card.mode must be \"pf\""));
   EXPECT_THAT(Refusal("", {"cards.collective=all_reduce"}), HasSubstr("cards.count is 1"));
   EXPECT_THAT(Refusal("", {"cards.count=17"}), HasSubstr("1 .. 16"));
+  EXPECT_THAT(Refusal("", {"cards.count=4", "card.mode=pf", "cards.root=4"}),
+              HasSubstr("cards.root = 4: there are 4 cards"));
+  const std::vector<std::string> send = {"cards.count=2", "card.mode=pf", "cards.collective=send"};
+  const auto with = [&](const char* set) {
+    std::vector<std::string> sets = send;
+    sets.emplace_back(set);
+    return sets;
+  };
+  EXPECT_THAT(Refusal("", with("cards.peer=2")), HasSubstr("cards.peer = 2"));
+  EXPECT_THAT(Refusal("", with("cards.root=1")), HasSubstr("a card sends to another one"));
   EXPECT_THAT(Refusal("", {"switch.lanes=3"}), HasSubstr("switch.lanes = 3"));
   EXPECT_THAT(Refusal("[[tenant]]\nfunction = 1\n", {"cards.count=2", "card.mode=pf"}),
               HasSubstr("tenants share one card"));
