@@ -30,7 +30,8 @@ constexpr size_t kPathRecords = 100'000'000;  // looked at for them: following o
 constexpr size_t kPathSegments = 20'000;      // drawn of one path
 constexpr size_t kKernelsListed = 20'000;
 constexpr uint64_t kMaxReportBytes = 256 << 20;  // that of a bundle of thousands of steps
-// Fields of report.json that the page shows; the rest of it is large, or in the trace.
+// Fields of report.json that the script of the page shows; the rest of it is large, or in the
+// trace.
 constexpr const char* kReportFields[] = {"workload", "window_ns", "launch_ns",  "verified",
                                          "division", "roofline",  "lost_time",  "balance",
                                          "overlap",  "host",      "decisions",  "device_memory",
@@ -219,6 +220,60 @@ void WriteRun(const ReportRun& run, size_t number, size_t max_slices, std::ostre
   }
 }
 
+// What `run` has printed, by report.json: the page says it before anything else, and without a
+// script.
+std::string VerdictHtml(const ReportRun& run, bool named) {
+  std::string rows;
+  const auto row = [&rows](const std::string& label, const std::string& text,
+                           std::string_view style = "") {
+    if (!text.empty())
+      rows += fmt::format("<dt{0}>{1}</dt><dd{0}>{2}</dd>", style, label, ForHtml(text));
+  };
+  if (named) row("run", Printable(run.title));
+  const Json verdict = run.report.is_object() ? run.report.value("verdict", Json()) : Json();
+  if (!verdict.is_object()) {
+    return "<section class=\"verdict\" aria-label=\"Verdict\">Whether the results of this run are "
+           "right is not known here: the report.json that it wrote does not lie beside its "
+           "trace.</section>";
+  }
+  const auto text = [](const Json& object, const char* field) {
+    const auto value = object.find(field);
+    return value != object.end() && value->is_string() ? value->get<std::string>() : std::string();
+  };
+  const auto list = [&](const char* field) {
+    const auto value = verdict.find(field);
+    return value != verdict.end() && value->is_array() ? *value : Json::array();
+  };
+  const std::string status = text(verdict, "status");
+  const bool good = status == "verified", bad = status == "wrong" || status == "fault";
+  row("ran", text(verdict, "ran"));
+  const std::string checked = text(verdict, "checked");
+  row(bad                        ? (status == "wrong" ? "WRONG" : "FAULT")
+      : status == "not_verified" ? "not verified"
+                                 : status,
+      checked.empty() ? "the run ended before its results were compared" : checked,
+      " class=\"status\"");
+  for (const Json& problem : list("problems"))
+    if (problem.is_string()) row("problem", problem.get<std::string>(), " class=\"status\"");
+  for (const Json& note : list("notes"))
+    if (note.is_string()) row("note", note.get<std::string>());
+  row("time", text(verdict, "time"));
+  row("trust", text(verdict, "trust"));
+  row("bound by", text(verdict, "bound"));
+  for (const Json& next : list("next")) {
+    if (!next.is_object() || !next.contains("change") || !next["change"].is_number()) continue;
+    const bool at_most = next.value("at_most", Json()) == Json(true);
+    row("next", fmt::format("{}: {} {:.0f} % less time (estimate, see {})", text(next, "what"),
+                            at_most ? "at most" : "about", -100 * next["change"].get<double>(),
+                            text(next, "confirm")));
+  }
+  return fmt::format("<section class=\"verdict{}\" aria-label=\"Verdict\"><dl>{}</dl></section>",
+                     good  ? " good"
+                     : bad ? " bad"
+                           : "",
+                     rows);
+}
+
 }  // namespace
 
 Json ReportBeside(const std::string& trace_path, const Trace& trace) {
@@ -251,6 +306,8 @@ void WriteReport(const std::vector<ReportRun>& runs, std::ostream& out, size_t m
   }
   write_until("%TITLE%");
   out << ForHtml(title);
+  write_until("%VERDICT%");
+  for (const ReportRun& run : runs) out << VerdictHtml(run, runs.size() > 1);
   write_until("%DATA%");
   for (size_t i = 0; i < runs.size(); ++i) WriteRun(runs[i], i, max_slices, out);
   out << page;

@@ -218,6 +218,40 @@ TEST(Report, ALevelSaysHowBusyATrackWasInEachPartOfTheLaunches) {
   }
 }
 
+TEST(Report, LeadsWithTheVerdictOfTheRunWithoutAScript) {
+  const auto before_scripts = [](const std::string& page) {
+    return page.substr(0, page.find("<script"));
+  };
+  EXPECT_THAT(before_scripts(Of(SampleTrace(), "t")), HasSubstr("is not known here"));
+  const nlohmann::json wrong = {{"verdict",
+                                 {{"status", "wrong"},
+                                  {"ran", "add <a & b>"},
+                                  {"checked", "2 of 64 elements differ"},
+                                  {"problems", {"c, element 7: got 1, expected 2"}},
+                                  {"notes", nlohmann::json::array()},
+                                  {"time", "3 us"},
+                                  {"trust", "not known"},
+                                  {"bound", "PCIe, 40 %"},
+                                  {"next",
+                                   {{{"what", "PCIe twice as fast"},
+                                     {"change", -0.2},
+                                     {"at_most", true},
+                                     {"confirm", "what-if"}}}}}}};
+  const std::string page = before_scripts(Report({{SampleTrace(), "t", wrong}}, kReportSlices));
+  for (const char* text :
+       {"class=\"verdict bad\"", "<dt class=\"status\">WRONG</dt>", "add &lt;a &amp; b&gt;",
+        "2 of 64 elements differ", "c, element 7: got 1, expected 2", "PCIe, 40 %",
+        "PCIe twice as fast: at most 20 % less time (estimate, see what-if)"})
+    EXPECT_THAT(page, HasSubstr(text));
+  nlohmann::json right = wrong;
+  right["verdict"]["status"] = "verified";
+  EXPECT_THAT(Report({{SampleTrace(), "A", right}, {SampleTrace(), "B", wrong}}, kReportSlices),
+              ::testing::AllOf(HasSubstr("verdict good"), HasSubstr("<dt>run</dt><dd>B</dd>")));
+  // What is not as a report has it is left out.
+  right["verdict"] = {{"status", 3}, {"next", "soon"}, {"problems", 7}};
+  EXPECT_THAT(Report({{SampleTrace(), "t", right}}, kReportSlices), HasSubstr("class=\"verdict\""));
+}
+
 TEST(Report, TwoRunsStandInOnePage) {
   const Trace a = SampleTrace(), b = KernelTrace();
   const std::string page = Report({{a, "a.trace", nullptr}, {b, "b.trace", nullptr}});
