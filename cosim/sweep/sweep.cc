@@ -184,6 +184,7 @@ PlannedSweep PlanSweep(const SweepOptions& options, const ConfigReader& reader) 
   planned.grid =
       options.over.empty() ? LoadGrid(options.grid) : GridOver(options.grid, options.over);
   planned.grid.traces = planned.grid.traces || options.traces;
+  planned.sets = options.sets;
   planned.out = options.out.empty() ? "out/" + fs::path(options.grid).stem().string() : options.out;
   std::vector<std::string> sets = planned.grid.fixed;
   sets.insert(sets.end(), options.sets.begin(), options.sets.end());

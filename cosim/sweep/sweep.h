@@ -45,6 +45,7 @@ struct SweepOptions {
 // A grid with everything that follows from it.
 struct PlannedSweep {
   Grid grid;
+  std::vector<std::string> sets;  // of all points, over the grid's own
   std::string out;
   std::vector<GridPoint> points;
   uint64_t unmet = 0, duplicate = 0;

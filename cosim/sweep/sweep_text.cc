@@ -150,6 +150,7 @@ Verdict VerdictOf(const PlannedSweep& planned, const SweepResults& results,
     std::vector<std::string> words = {"run", planned.grid.config};
     for (std::string& set : SetsOf(planned.grid, planned.points[best.point]))
       words.insert(words.end(), {"--set", std::move(set)});
+    for (const std::string& set : planned.sets) words.insert(words.end(), {"--set", set});
     verdict.files.emplace_back("next", "spyre-cosim " + ShellLine(words));
   }
   if (!has_files) {

@@ -83,7 +83,9 @@ TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
   SweepOptions options = Options("over");
   options.grid = PathOf("add.toml");
   options.over = {"card.memory.channels=8,16", "card.cores=8,32"};
+  options.sets = {"workload.rows=128"};
   EXPECT_EQ(Run(options), 0);
+  EXPECT_THAT(printed_, HasSubstr("--set workload.rows=128")) << "the next run is that point";
   EXPECT_THAT(printed_, HasSubstr("add.toml: 4 of 4 points: 4 done"));
   std::istringstream lines(TextOf("over/results.jsonl"));
   std::map<std::pair<int, int>, std::pair<double, bool>> points;
