@@ -44,10 +44,12 @@ function(spyre_rtl name)
   foreach(source ${RTL_SOURCES})
     list(APPEND sources ${CMAKE_CURRENT_SOURCE_DIR}/${source})
   endforeach()
-  list(JOIN RTL_SOURCES "\n" lines)
-  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/rtl/${name}.f @ONLY CONTENT
-    "// Top module ${RTL_TOP}: its sources in order of use, from the directory of this file (option -F).\nspyre_pkg.sv\n${lines}\n")
-  install(FILES ${PROJECT_BINARY_DIR}/generated/rtl/${name}.f DESTINATION ${SPYRE_INSTALL_RTL} COMPONENT development)
+  if(CMAKE_CURRENT_SOURCE_DIR STREQUAL ${PROJECT_SOURCE_DIR}/model/rtl) # what others use; tests have benches of their own
+    list(JOIN RTL_SOURCES "\n" lines)
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/rtl/${name}.f @ONLY CONTENT
+      "// Top module ${RTL_TOP}: its sources in order of use, from the directory of this file (option -F).\nspyre_pkg.sv\n${lines}\n")
+    install(FILES ${PROJECT_BINARY_DIR}/generated/rtl/${name}.f DESTINATION ${SPYRE_INSTALL_RTL} COMPONENT development)
+  endif()
   set(coverage "")
   if(SPYRE_RTL_COVERAGE)
     set(coverage --coverage-line --coverage-toggle)

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "runtime/compiler/kernels/kernel_problem.h"
-#include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/kernels/lx_use.h"
+#include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/kernels/step_code.h"
 
 namespace spyre::compiler {
