@@ -81,12 +81,13 @@ void ServedFunction::Disconnect() {
     memory_.ForEach(
         [this](uint64_t address, uint64_t) { site_.recorder->Unmap(function(), address); });
   }
+  // What the card has been promised comes, so that nothing of it waits for a client that is gone.
+  posted_.clear();
+  LetHeldGo();
   connection_.reset();
   client_.reset();
   memory_.Clear();
   lines_.Clear();
-  posted_.clear();
-  held_.clear();
   access_.reset();
   pause_.reset();
   site_.card->bridge().ForgetInterrupts(function());

@@ -170,6 +170,19 @@ class Silence(served_card.ServedCard):
             client.answer_all()  # too late, and taken as what it is
             self.assertEqual(silent.run(spyre.DMA_IN, host=BASE, device=0, size=128), 0)
 
+    def test_a_client_that_goes_with_a_write_unanswered_leaves_the_function_to_the_next(self):
+        silent, other, memory = self.two_clients(config=CONFIG.format(control="timed"))
+        silent.client.silent = True
+        silent.submit(spyre.DMA_OUT, host=BASE, device=0, size=20_000)
+        silent.ring()
+        self.await_question(silent)
+        silent.submit(spyre.NOP)  # its entry is read behind the completion, which waits
+        silent.ring()
+        silent.reg(spyre.STATUS)
+        silent.client.close()
+        doubling.launch(self, other, memory, BASE)
+        self.assertEqual(spyre.Driver(self.connect_again(1), 1).run(spyre.NOP), 0)
+
     def test_a_client_that_goes_with_answers_owed_leaves_the_function_to_the_next(self):
         silent, other, memory = self.two_clients(config=CONFIG.format(control="timed"))
         silent.client.silent = True
