@@ -99,8 +99,9 @@ Activities Recorder::Take() {
   return std::exchange(activities_, {});
 }
 
-void Recorder::Note(const Memory& memory) {
+void Recorder::Note(Memory memory) {
   if (!listening()) return;
+  memory.time_ns = HostNs();
   const std::lock_guard<std::mutex> lock(mutex_);
   activities_.memory.push_back(memory);
 }

@@ -63,7 +63,7 @@ class Recorder {
 
   // By the platform, of the card that it has opened.
   void Attach(spyre::flex::RuntimeContext& context);
-  void Note(const Memory& memory);
+  void Note(Memory memory);  // now
   void Note(const Call& call);
 
  private:

@@ -43,7 +43,7 @@ CompositeAddress FlexAllocator::allocate(size_t bytes, const AllocationDirective
   }
   const size_t size = spyre::AlignUp(bytes, spyre::kStickBytes);
   const auto note = [address = ToDeviceVirtual(handle), size](bool freed) {
-    activity::Recorder::Get().Note(activity::Memory{freed, address, size, activity::HostNs()});
+    activity::Recorder::Get().Note(activity::Memory{freed, address, size});
   };
   note(false);
   const std::shared_ptr<void> owner(nullptr, [handle, note](void*) {
