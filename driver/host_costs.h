@@ -12,11 +12,13 @@
 namespace spyre::driver {
 
 struct HostCosts {
-  double submit_ns = 150;           // building, sealing and storing one queue entry
-  double completion_ns = 100;       // reading and checking one response
-  double map_ns = 300;              // making a host buffer reachable, and again undoing it
-  double convert_bytes_per_ns = 8;  // conversion between host order and stick order
-  double convert_ns_per_kib = 0;    // of it, what the front end adds
+  double submit_ns = 150;             // building, sealing and storing one queue entry
+  double completion_ns = 100;         // reading and checking one response
+  double map_ns = 300;                // making a host buffer reachable, and again undoing it
+  double convert_bytes_per_ns = 8;    // conversion between host order and stick order
+  double convert_ns_per_kib = 0;      // of it, what the front end adds
+  double operation_ns = 2000;         // of what the host computes itself: each operation
+  double operation_bytes_per_ns = 4;  // and what it reads and writes
   // Stages around a launch: the front end's own work, the runtime's, and coming back to a caller
   // who waits for a stream.
   double dispatch_ns = 0;

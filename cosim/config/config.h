@@ -34,6 +34,8 @@ struct HostConfig {
   uint64_t completion_ns = 100;
   uint64_t map_ns = 300;
   uint64_t convert_bytes_per_ns = 8;
+  uint64_t operation_ns = 2000;  // of what the host computes of a list itself, and for the bytes
+  uint64_t operation_bytes_per_ns = 4;
   // The stages of the front end (docs/host.md), which `preset` sets where nothing else does.
   std::string preset = "bare";
   uint64_t dispatch_ns = 0;

@@ -256,6 +256,13 @@ std::vector<Field> Fields(RunConfig& c) {
   f.Number("convert_bytes_per_ns", c.host.convert_bytes_per_ns, 1, 1000000, "bytes/ns",
            "Conversion of a tensor between host order and stick order", "assumed");
 
+  f.Number("operation_ns", c.host.operation_ns, 0, kMaxNs, "ns",
+           "What the host computes of a list itself (docs/host.md): each operation. No time of the "
+           "card's stack is known",
+           "assumed");
+  f.Number("operation_bytes_per_ns", c.host.operation_bytes_per_ns, 1, 1000000, "bytes/ns",
+           "... and what it reads and writes", "assumed");
+
   f.Choice("preset", c.host.preset, HostPresetNames(),
            "The front end around a launch, as the four keys below: bare has none; plain and "
            "profiled are "

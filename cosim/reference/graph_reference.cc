@@ -65,6 +65,7 @@ class Evaluator {
   double Rounded(double value) const {
     if (!rounds_) return value;
     if (format_ == DataFormat::kSen143Fp8) return Float8(value);
+    if (format_ == DataFormat::kIeeeInt32) return value;  // whole already
     return format_ == DataFormat::kIeeeFp32 ? static_cast<double>(static_cast<float>(value))
                                             : SenValue(NearestSen(value));
   }
@@ -78,12 +79,12 @@ class Evaluator {
     return std::clamp(std::nearbyint(value / step) * step, -kLargest, kLargest);
   }
 
-  // A number has the type of the operation.
+  // A number has the type of the operation; the host compares integers with it as it is.
   DoubleTensor EvaluateIn(const NamedOp& op) {
     format_ = Tensor(op.output).format;
     for (const int input : op.inputs)
       if (Tensor(input).origin == NamedTensor::Origin::kConstant)
-        values_[input] = {Rounded(Tensor(input).value)};
+        values_[input] = {op.on_host ? Tensor(input).value : Rounded(Tensor(input).value)};
     return Evaluate(op);
   }
   const NamedTensor& Tensor(int index) const { return graph_.tensors[static_cast<size_t>(index)]; }
@@ -300,8 +301,10 @@ class Evaluator {
     return std::min(std::max(x, op.constants.at("min")), op.constants.at("max"));
   }
 
-  static Combine Function(const NamedOp& op) {
+  Combine Function(const NamedOp& op) const {
     using In = const std::vector<double>&;
+    const bool whole = format_ == DataFormat::kIeeeInt32;
+    if (op.op == "convert" && whole) return [](In in) { return std::trunc(in[0]); };
     if (op.op == "convert" || op.op == "restickify") return [](In in) { return in[0]; };
     if (op.op == "where") return [](In in) { return in[0] != 0 ? in[1] : in[2]; };
     if (op.op == "swiglu")
@@ -327,9 +330,92 @@ class Evaluator {
     if (op.op == "layernorm" || op.op == "rmsnorm")
       return Reordered(Norm(op, op.op == "layernorm"), op);
     if (op.op == "attention") return Attention(op);
+    if (op.op == "gather") return Gather(op);
+    if (op.op == "scatter") return Scatter(op);
+    if (op.op == "cumsum") return Sums(op);
+    if (op.op == "sort" || op.op == "argsort") return Ordered(op);
+    if (op.op == "tril" || op.op == "triu") return Part(op);
+    if (op.op == "argmax" || op.op == "argmin") return First(op);
     std::vector<Operand> operands;
     for (size_t i = 0; i < op.inputs.size(); ++i) operands.push_back(In(op, i));
     return Pointwise(operands, OutputDims(op), Function(op));
+  }
+
+  // What stands at index `along` of `dim` where output element `index` is.
+  double Other(const Operand& x, const std::vector<int>& dims, int64_t index, int dim,
+               int64_t along) const {
+    const int64_t own = IndexOf(index, dims, dim);
+    return x.data[Offsets({x}, dims, index)[0] + (along - own) * Stride(x, dim)];
+  }
+  int64_t IndexOf(int64_t index, const std::vector<int>& dims, int dim) const {
+    return index / Stride({nullptr, dims}, dim) % Size(dim);
+  }
+
+  DoubleTensor Sums(const NamedOp& op) const {
+    const std::vector<int>& dims = OutputDims(op);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    const int64_t step = Stride({nullptr, dims}, op.reduced[0]);
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      const int64_t own = IndexOf(i, dims, op.reduced[0]);
+      const double before = own == 0 ? 0 : result[static_cast<size_t>(i - step)];
+      result[static_cast<size_t>(i)] = before + Other(In(op, 0), dims, i, op.reduced[0], own);
+    }
+    for (double& value : result) value = Rounded(value);
+    return result;
+  }
+
+  // The element that has as many before it as its place says.
+  DoubleTensor Ordered(const NamedOp& op) const {
+    const std::vector<int>& dims = OutputDims(op);
+    const int dim = op.reduced[0];
+    const int64_t step = Stride({nullptr, dims}, dim);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      if (IndexOf(i, dims, dim) != 0) continue;
+      std::vector<std::pair<double, int64_t>> line;
+      for (int64_t k = 0; k < Size(dim); ++k)
+        line.emplace_back(Other(In(op, 0), dims, i, dim, k), k);
+      std::sort(line.begin(), line.end());
+      for (int64_t k = 0; k < Size(dim); ++k) {
+        const auto& [value, place] = line[static_cast<size_t>(k)];
+        result[static_cast<size_t>(i + k * step)] =
+            op.op == "sort" ? value : static_cast<double>(place);
+      }
+    }
+    return result;
+  }
+
+  DoubleTensor Part(const NamedOp& op) const {
+    const std::vector<int>& dims = OutputDims(op);
+    const auto given = op.constants.find("diagonal");
+    const double diagonal = given == op.constants.end() ? 0 : given->second;
+    DoubleTensor result = Pointwise({In(op, 0)}, dims, [](const auto& in) { return in[0]; });
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      const auto row = static_cast<double>(IndexOf(i, dims, op.reduced[0]));
+      const auto column = static_cast<double>(IndexOf(i, dims, op.reduced[1]));
+      if (op.op == "tril" ? column > row + diagonal : column < row + diagonal)
+        result[static_cast<size_t>(i)] = 0;
+    }
+    return result;
+  }
+
+  // Places of the reduced dimensions count in the operand's order.
+  DoubleTensor First(const NamedOp& op) const {
+    const Operand x = In(op, 0);
+    const std::vector<int>& dims = OutputDims(op);
+    std::vector<int> along;
+    for (const int dim : x.dims)
+      if (compiler::HasDim(op.reduced, dim)) along.push_back(dim);
+    const std::vector<int64_t> terms = Places(x, along);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      const int64_t at = Offsets({x}, dims, i)[0];
+      const auto less = [&](int64_t a, int64_t b) { return x.data[at + a] < x.data[at + b]; };
+      const auto found = op.op == "argmax" ? std::max_element(terms.begin(), terms.end(), less)
+                                           : std::min_element(terms.begin(), terms.end(), less);
+      result[static_cast<size_t>(i)] = static_cast<double>(found - terms.begin());
+    }
+    return result;
   }
 
   // Elements [start, start + size) of a dimension, which has another name behind it.
@@ -397,7 +483,7 @@ class Evaluator {
     const Operand out{result.data(), OutputDims(op)};
     std::vector<int> dims = indices.dims;
     for (const int dim : out.dims)
-      if (dim != op.reduced[0]) dims.push_back(dim);
+      if (dim != op.reduced[0] && !compiler::HasDim(dims, dim)) dims.push_back(dim);
     for (int64_t i = 0; i < Elements(dims); ++i) {
       const std::vector<int64_t> at = Offsets({out, indices, source}, dims, i);
       const int64_t row = Row(op, indices.data[at[1]]);

@@ -2,6 +2,7 @@
 #include "cosim/reference/reference_functions.h"
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 
@@ -51,6 +52,9 @@ Real Add(Real a, Real b) {
   return a + b;
 }
 
+// Of numbers that are whole, in two's complement.
+int32_t Int(double x) { return static_cast<int32_t>(x); }
+
 template <class Table>
 auto Find(const Table& table, std::string_view name) {
   const auto found = table.find(name);
@@ -79,6 +83,8 @@ RealFunction<Real> FindRealFunction(std::string_view name) {
       {"mish", [](Real x) { return x * std::tanh(Softplus(x)); }},
       {"relu6", Relu6<Real>},
       {"floor", [](Real x) { return std::floor(x); }},
+      {"sin", [](Real x) { return std::sin(x); }},
+      {"cos", [](Real x) { return std::cos(x); }},
   };
   return Find(functions, name);
 }
@@ -92,6 +98,10 @@ BinaryFunction FindBinary(std::string_view name) {
         {"sub", [](double a, double b) { return a - b; }},
         {"mul", [](double a, double b) { return a * b; }},
         {"div", [](double a, double b) { return a / b; }},
+        {"floordiv", [](double a, double b) { return std::floor(a / b); }},
+        {"bitwise_and", [](double a, double b) { return static_cast<double>(Int(a) & Int(b)); }},
+        {"bitwise_or", [](double a, double b) { return static_cast<double>(Int(a) | Int(b)); }},
+        {"bitwise_xor", [](double a, double b) { return static_cast<double>(Int(a) ^ Int(b)); }},
         {"revsub", [](double a, double b) { return b - a; }},
         {"revdiv", [](double a, double b) { return b / a; }},
         {"equal", [](double a, double b) { return a == b ? 1.0 : 0.0; }},

@@ -30,6 +30,20 @@ std::optional<Engine> EngineOf(const flex::CompletedOperation& operation) {
   }
 }
 
+// "sin (y), add (z)"; of many the first few.
+std::string HostNames(const std::vector<TaskListSummary::HostOperation>& operations) {
+  constexpr size_t kMost = 8;
+  std::vector<std::string> names;
+  for (const auto& one : operations) {
+    if (names.size() == kMost) {
+      names.emplace_back("...");
+      break;
+    }
+    names.push_back(fmt::format("{} ({})", one.op, one.result));
+  }
+  return Joined(names, ", ");
+}
+
 double Percent(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -73,6 +87,9 @@ Json OverlapJson(const RunResult& result) {
 Json TasksJson(const RunResult& result) {
   if (!result.tasks) return nullptr;
   const TaskListSummary& tasks = *result.tasks;
+  Json host = Json::array();
+  for (const auto& [name, op, ps] : tasks.host_operations)
+    host.push_back({{"result", name}, {"op", op}, {"ns", Ns(ps)}});
   return {{"mode", tasks.mode},
           {"streams", tasks.streams},
           {"tasks", tasks.tasks},
@@ -80,7 +97,8 @@ Json TasksJson(const RunResult& result) {
           {"programs_loaded", tasks.program_copies},
           {"copies", tasks.copies},
           {"waits", tasks.waits},
-          {"edges", tasks.edges ? Json(*tasks.edges) : Json(nullptr)}};
+          {"edges", tasks.edges ? Json(*tasks.edges) : Json(nullptr)},
+          {"host_operations", host}};
 }
 
 Json HostJson(const RunResult& result) {
@@ -104,6 +122,13 @@ std::string TasksText(const RunResult& result) {
         "  issued by {}: {} kernels and {} copies on streams {}, {} waits between them{}\n",
         tasks.mode, tasks.tasks, tasks.copies, Joined(tasks.streams, ", "), tasks.waits,
         tasks.edges ? fmt::format(", {} edges found", *tasks.edges) : "");
+    uint64_t ps = 0;
+    for (const auto& one : tasks.host_operations) ps += one.ps;
+    if (ps != 0) {
+      text += fmt::format("  the host computed {} operations itself, in {}: {}\n",
+                          tasks.host_operations.size(), trace::FormatTime(ps),
+                          HostNames(tasks.host_operations));
+    }
   }
   const OverlapSummary overlap = OverlapOf(result);
   return text + fmt::format(

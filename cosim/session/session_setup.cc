@@ -23,6 +23,9 @@ flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* 
   options.device.costs.completion_ns = static_cast<double>(config.host.completion_ns);
   options.device.costs.map_ns = static_cast<double>(config.host.map_ns);
   options.device.costs.convert_bytes_per_ns = static_cast<double>(config.host.convert_bytes_per_ns);
+  options.device.costs.operation_ns = static_cast<double>(config.host.operation_ns);
+  options.device.costs.operation_bytes_per_ns =
+      static_cast<double>(config.host.operation_bytes_per_ns);
   options.device.costs.convert_ns_per_kib = static_cast<double>(config.host.convert_ns_per_kib);
   options.device.costs.dispatch_ns = static_cast<double>(config.host.dispatch_ns);
   options.device.costs.launch_ns = static_cast<double>(config.host.launch_ns);

@@ -15,7 +15,7 @@
 namespace spyre::cosim {
 namespace {
 
-constexpr size_t kBestRows = 5;
+constexpr size_t kBestPlans = 5;
 constexpr size_t kReasons = 3;
 
 std::string CountsText(const TuneResult& result) {
@@ -53,7 +53,7 @@ std::string BestTable(const TuneResult& result, size_t width) {
   const std::vector<size_t>& best = result.search.best;
   std::set<double> shown;
   for (auto at = std::find(best.begin(), best.end(), result.best);
-       at != best.end() && shown.size() < kBestRows; ++at) {
+       at != best.end() && shown.size() < kBestPlans; ++at) {
     const TuneTrial& trial = result.search.trials[*at];
     if (*at != 0 && value(trial) != value(result.given()) && shown.insert(value(trial)).second)
       add(trial);

@@ -47,6 +47,7 @@ NamedGraph WithDifferences(const NamedGraph& graph, std::map<int, int>& differen
     difference_of[op.output] = position;
     result.tensors.push_back(std::move(difference));
     result.ops.push_back({"sub", op.inputs, position, {}, {}});
+    result.ops.back().on_host = op.on_host;
     result.outputs.push_back(position);
   }
   return result;

@@ -18,9 +18,7 @@
 #include "model/contract/formats.h"
 
 namespace spyre::cosim {
-namespace {
 
-// The values as the card holds them. elements: which ones, as the host counts; empty for all.
 DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
                           const std::vector<int64_t>& elements) {
   DoubleTensor values(elements.empty() ? static_cast<size_t>(tensor.elements()) : elements.size());
@@ -36,6 +34,8 @@ DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
   });
   return values;
 }
+
+namespace {
 
 // Position in the graph of the tensor with this name.
 int Find(const compiler::NamedGraph& graph, const std::string& name) {

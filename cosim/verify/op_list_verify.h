@@ -6,6 +6,7 @@
 
 #include <vector>
 
+#include "cosim/reference/graph_reference.h"
 #include "cosim/reference/launched_bundle.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/verify/verification.h"
@@ -21,6 +22,11 @@ namespace spyre::cosim {
 Verification VerifyOpList(const compiler::NamedGraph& operations, const LaunchedBundle& launched,
                           const std::vector<HostData>& inputs, const std::vector<HostData>& outputs,
                           const CheckOptions& options);
+
+// The values of a tensor as the card holds them. elements: which ones, as the host counts; empty
+// for all.
+DoubleTensor DeviceValues(const WorkloadTensor& tensor, const HostData& data,
+                          const std::vector<int64_t>& elements);
 
 // Adds the float64 errors of the outputs against the operations to `result`, and to its reference
 // what was compared.

@@ -27,7 +27,10 @@ double RootMean(double sum, int64_t count) {
 
 RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& rounded,
                                DataFormat format)
-    : ideal_(ideal), rounded_(rounded), single_(format == DataFormat::kIeeeFp32) {
+    : ideal_(ideal),
+      rounded_(rounded),
+      single_(format == DataFormat::kIeeeFp32),
+      whole_(format == DataFormat::kIeeeInt32) {
   double sum = 0;
   int64_t count = 0;
   for (const double value : ideal) {
@@ -44,7 +47,9 @@ RoundingLimits::RoundingLimits(const DoubleTensor& ideal, const DoubleTensor& ro
     sum += relative * relative;
     ++count;
   }
-  spread_ = std::max(single_ ? kLeastSpreadOfSingle : kLeastSpread, RootMean(sum, count));
+  // Integers that follow from nothing rounded are exact.
+  const double least = whole_ ? 0 : single_ ? kLeastSpreadOfSingle : kLeastSpread;
+  spread_ = std::max(least, RootMean(sum, count));
 }
 
 double RoundingLimits::Scale(size_t element) const {
@@ -54,7 +59,9 @@ double RoundingLimits::Scale(size_t element) const {
 double RoundingLimits::Of(size_t element) const {
   const double own = std::fabs(rounded_[element] - ideal_[element]);
   return kSpreads * spread_ * Scale(element) + (std::isfinite(own) ? kOwnDifferences * own : 0) +
-         (single_ ? std::numeric_limits<float>::min() : kSmallestStep);
+         (whole_    ? 0
+          : single_ ? std::numeric_limits<float>::min()
+                    : kSmallestStep);
 }
 
 void MeasureRounded(const WorkloadTensor& tensor, const HostData& got,

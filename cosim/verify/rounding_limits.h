@@ -33,6 +33,7 @@ class RoundingLimits {
   const DoubleTensor& ideal_;
   const DoubleTensor& rounded_;
   bool single_;
+  bool whole_;
   double magnitude_ = 0;  // root mean square of ideal_
   double spread_ = 0;     // root mean square of difference / scale
 };

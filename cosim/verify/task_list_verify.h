@@ -24,6 +24,9 @@ class TaskListVerifier {
   // Executes one task. positions: in the list's tensors, of each of the kernel's, which must
   // outlive this.
   void Run(const LaunchedBundle& kernel, const std::vector<int>& positions);
+  // What the host computes, by the operation's float64 meaning and one rounding. op: position in
+  // `operations`; positions: of its operands without numbers, and of its result.
+  void Run(const compiler::NamedGraph& operations, size_t op, const std::vector<int>& positions);
 
   // The bits of the outputs, after every task.
   Verification CheckBits(const std::vector<HostData>& outputs, const CheckOptions& options) const;
@@ -33,9 +36,12 @@ class TaskListVerifier {
                      const CheckOptions& options) const;
 
  private:
+  HostData OnHost(size_t tensor) const;
+
   const std::vector<WorkloadTensor>& tensors_;
   const std::vector<HostData>& inputs_;
   std::vector<std::vector<uint8_t>> images_;  // device images, by tensor
+  std::vector<HostData> host_;                // what the host has computed, likewise
   std::set<const LaunchedBundle*> kernels_;   // that have run
 };
 

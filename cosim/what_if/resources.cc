@@ -79,7 +79,8 @@ const std::vector<ResourceParameters>& Resources() {
       {"host",
        {"host.register_write_ns", "host.register_read_ns", "host.interrupt_ns", "host.submit_ns",
         "host.completion_ns", "host.map_ns", "host.convert_bytes_per_ns", "host.dispatch_ns",
-        "host.launch_ns", "host.convert_ns_per_kib", "host.synchronise_ns"}}};
+        "host.launch_ns", "host.convert_ns_per_kib", "host.synchronise_ns", "host.operation_ns",
+        "host.operation_bytes_per_ns"}}};
   return resources;
 }
 

@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
+#include "base/nearest.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -17,6 +20,17 @@ using compiler::NamedTensor;
 template <typename Items, typename Item>
 bool Contains(const Items& items, const Item& item) {
   return std::find(items.begin(), items.end(), item) != items.end();
+}
+
+std::vector<std::string> ListNames(const NamedGraph& list) {
+  std::vector<std::string> names;
+  for (const NamedOp& op : list.ops)
+    names.push_back(list.tensors[static_cast<size_t>(op.output)].name);
+  return names;
+}
+
+compiler::CompileError Refusal(const char* kind, const std::string& message) {
+  return compiler::CompileError("InvalidPlan", kind, message);
 }
 
 class PartTaker {
@@ -85,6 +99,7 @@ class PartTaker {
   void AddOp(const NamedOp& op) {
     NamedOp copy;
     copy.op = op.op;
+    copy.on_host = op.on_host;
     copy.constants = op.constants;
     part_.key += op.op;
     for (const auto& [name, value] : op.constants) part_.key += fmt::format(" {}={}", name, value);
@@ -166,6 +181,41 @@ std::vector<std::vector<size_t>> UncutRuns(const NamedGraph& list, const compile
     runs.back().push_back(op);
   }
   return runs;
+}
+
+void CheckPlanNames(const NamedGraph& list, const compiler::Plan& plan) {
+  const std::vector<std::string> known = ListNames(list);
+  const auto check = [&](const std::string& key, const std::string& name) {
+    for (const std::string& op : {name, compiler::ListNameOf(name)})
+      if (Contains(known, op)) return;
+    throw Refusal("unknown_op", fmt::format("plan.{}: '{}' is not an operation of the list{}", key,
+                                            name, DidYouMean(name, known)));
+  };
+  for (const auto& [op, unused] : plan.splits) check("splits", op);
+  for (const auto& [op, unused] : plan.places) check("lx", op);
+  for (const std::string& op : plan.cuts) check("cuts", op);
+  for (const compiler::PlanNode& group : plan.groups.value_or(std::vector<compiler::PlanNode>()))
+    for (const std::string& op : compiler::OperationsOf(group)) check("groups", op);
+}
+
+std::vector<std::vector<size_t>> PartsOf(const NamedGraph& list, const compiler::Plan& plan) {
+  const std::vector<std::string> names = ListNames(list);
+  std::vector<std::vector<size_t>> parts(1);
+  for (const std::vector<size_t>& run : UncutRuns(list, plan)) {
+    parts.back().insert(parts.back().end(), run.begin(), run.end());
+    const size_t last = run.back();
+    for (const size_t op : run) {
+      if (!Contains(plan.cuts, names[op]) || op == last) continue;
+      throw Refusal("cut_in_loop",
+                    fmt::format("plan.cuts: {} and {} are inside one loop, which is of one kernel; "
+                                "nearest: behind {}",
+                                names[op], names[op + 1], names[last]));
+    }
+    if (last + 1 == names.size()) break;
+    if (Contains(plan.cuts, names[last]) || list.ops[last].on_host || list.ops[last + 1].on_host)
+      parts.emplace_back();
+  }
+  return parts;
 }
 
 }  // namespace spyre::cosim

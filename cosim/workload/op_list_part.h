@@ -33,4 +33,14 @@ OpListPart TakeOut(const compiler::NamedGraph& list, const std::vector<size_t>& 
 std::vector<std::vector<size_t>> UncutRuns(const compiler::NamedGraph& list,
                                            const compiler::Plan& plan);
 
+// Every entry of the plan belongs to some operation of the list; the kernel of that one checks the
+// rest. Throws CompileError (InvalidPlan) with the nearest name.
+void CheckPlanNames(const compiler::NamedGraph& list, const compiler::Plan& plan);
+
+// The list's operations in parts: between the plan's cuts, and on both sides of what the host
+// computes, which is a part of one operation. What one hint or group is around stays together;
+// CompileError (InvalidPlan) for a cut in there.
+std::vector<std::vector<size_t>> PartsOf(const compiler::NamedGraph& list,
+                                         const compiler::Plan& plan);
+
 }  // namespace spyre::cosim

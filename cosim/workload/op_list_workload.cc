@@ -24,6 +24,7 @@
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
+#include "runtime/compiler/list/host_operations.h"
 #include "runtime/compiler/list/list_uses.h"
 #include "runtime/flex/scheduler.h"
 
@@ -256,7 +257,7 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
 
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   OpList read = ReadWholeOpList(config.workload);
-  if (!read.plan.cuts.empty()) return nullptr;
+  if (!read.plan.cuts.empty() || compiler::HasHostOperation(read.graph)) return nullptr;
   auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
   const compiler::FrontEndOptions options = FrontEndOptionsOf(config, std::move(read.plan));
   const compiler::FrontEndResult result = compiler::CompileNamedGraph(*list, options);

@@ -46,7 +46,7 @@ std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result);
 
 // A list of operations, compiled, with the tensors and constants that its bundle takes. Null: its
-// plan cuts it into several kernels.
+// plan, or what the host computes, cuts it into several kernels.
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config);
 
 // A JSON file with the key `passes`: what `opt` and `compile --emit PASS --json` write.

@@ -14,6 +14,13 @@ WorkloadWork WorkOf(const TaskListPlan& plan) {
         "workload.issue.mode = \"task_graph\": there is no closed form of a task graph's waits; "
         "card.fidelity = \"timed\" simulates them");
   }
+  for (const Task& task : plan.tasks) {
+    if (!task.host_op) continue;
+    throw BadInput(
+        "'{}' is computed by the host, for which there is no closed form; card.fidelity = "
+        "\"timed\" simulates the list",
+        task.name);
+  }
   std::vector<std::vector<StepWork>> kernels;
   WorkloadWork work;
   for (const BundlePlan& kernel : plan.kernels) {

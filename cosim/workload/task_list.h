@@ -14,10 +14,13 @@
 
 namespace spyre::cosim {
 
-// One operation of the list.
+// One operation of the list, or several that are one kernel.
 struct Task {
   std::string name;   // of its result
   size_t kernel = 0;  // position in TaskListPlan::kernels
+  // Of an operation that the host computes, instead of a kernel: its position in
+  // TaskListPlan::operations. `tensors` are then its operands without numbers, and its result.
+  std::optional<size_t> host_op = std::nullopt;
   // Positions in the list's, in the kernel's launch order. The kernel may see one in another layout
   // of as many bytes.
   std::vector<int> tensors;
@@ -36,7 +39,7 @@ struct TaskListPlan {
   // them.
   std::vector<int> resident;
   bool loads_resident = true;
-  bool is_cut = false;  // by its plan: tasks are parts of the list
+  bool is_cut = false;  // by its plan or by what the host computes: tasks are parts of the list
   std::vector<std::string> warnings;
   std::vector<compiler::Decision> decisions;  // of each kernel, once
   std::shared_ptr<const compiler::NamedGraph> operations;

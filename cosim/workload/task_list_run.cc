@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "cosim/host_operations/host_operation.h"
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 
@@ -53,6 +54,7 @@ runtime::Unit UnitOf(TaskStep::Kind kind) {
     case TaskStep::Kind::kCopyOut:
       return runtime::Unit::kDmaOut;
     case TaskStep::Kind::kLaunch:
+    case TaskStep::Kind::kHost:
       break;
   }
   return runtime::Unit::kCores;
@@ -84,9 +86,21 @@ TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list
       programs_(list.kernels.size()) {
   summary_.mode = Name(list.issue.mode);
   summary_.tasks = list_.tasks.size();
+  for (const Task& task : list_.tasks) {
+    if (!task.host_op) continue;
+    --summary_.tasks;
+    if (IsTaskGraph(list.issue)) {
+      throw BadInput(
+          "'{}' is computed by the host, which waits for the card: a task graph has no such task; "
+          "use workload.issue.mode = \"streams\" or \"program\"",
+          task.name);
+    }
+  }
   summary_.kernels = list_.kernels.size();
   for (const TaskStep& step : steps_) {
-    if (step.kind != TaskStep::Kind::kLaunch) ++summary_.copies;
+    const bool copies =
+        step.kind == TaskStep::Kind::kCopyIn || step.kind == TaskStep::Kind::kCopyOut;
+    if (copies) ++summary_.copies;
     if (IsTaskGraph(list.issue)) continue;
     streams_.try_emplace(step.stream, context, context.Stream(step.stream));
     summary_.waits += step.waits.size();
@@ -147,6 +161,13 @@ void TaskListRun::EnqueueOnStreams() {
   for (const size_t i : OrderOfSteps()) {
     const TaskStep& step = steps_[i];
     runtime::SpyreStream& stream = streams_.at(step.stream);
+    if (step.kind == TaskStep::Kind::kHost) {
+      pacer.Flush();
+      ComputeTask(step);
+      if (signal && step.signals)
+        stream.flex_stream().Record(events_.try_emplace(i, context_, NameOf(step)).first->second);
+      continue;
+    }
     if (signal) pacer.Begin();
     if (!signal && !step.waits.empty()) pacer.Flush();  // the host will wait
     for (const size_t earlier : step.waits) WaitFor(stream, earlier);
@@ -219,25 +240,64 @@ std::vector<runtime::TensorAccess> TaskListRun::AccessesOf(const TaskStep& step)
 }
 
 void TaskListRun::EnqueueStep(runtime::SpyreStream& stream, const TaskStep& step) {
-  const auto data = [&](auto& host) { return host.empty() ? nullptr : host[step.subject].data(); };
+  const auto data = [&] {
+    HostData* const host = HostDataOf(step.subject);
+    return host == nullptr ? nullptr : host->data();
+  };
   switch (step.kind) {
     case TaskStep::Kind::kCopyIn:
-      runtime::CopyTensorToDevice(stream, tensors_.device[step.subject], data(tensors_.inputs),
+      runtime::CopyTensorToDevice(stream, tensors_.device[step.subject], data(),
                                   list_.tensors[step.subject].host_format, NameOf(step));
       break;
     case TaskStep::Kind::kLaunch:
       LaunchTask(stream, list_.tasks[step.subject]);
       break;
     case TaskStep::Kind::kCopyOut:
-      runtime::CopyTensorFromDevice(stream, tensors_.device[step.subject], data(tensors_.outputs),
+      runtime::CopyTensorFromDevice(stream, tensors_.device[step.subject], data(),
                                     list_.tensors[step.subject].host_format, NameOf(step));
       break;
+    case TaskStep::Kind::kHost:
+      break;  // ComputeTask
   }
 }
 
+HostData* TaskListRun::HostDataOf(size_t tensor) {
+  if (tensors_.inputs.empty()) return nullptr;
+  const WorkloadTensor& of = list_.tensors[tensor];
+  if (of.is_input) return &tensors_.inputs[tensor];
+  if (of.is_output) return &tensors_.outputs[tensor];
+  HostData& staged = staged_[tensor];
+  staged.resize(static_cast<size_t>(of.host_bytes()));
+  return &staged;
+}
+
+void TaskListRun::ComputeTask(const TaskStep& step) {
+  streams_.at(step.stream).Synchronize();
+  for (const size_t earlier : step.waits) streams_.at(steps_[earlier].stream).Synchronize();
+  const Task& task = list_.tasks[step.subject];
+  const compiler::NamedGraph& graph = *list_.operations;
+  const compiler::NamedOp& op = graph.ops[*task.host_op];
+  if (!tensors_.inputs.empty()) {
+    std::vector<const HostData*> operands;
+    size_t next = 0;
+    for (const int input : op.inputs) {
+      const bool is_number = graph.tensors[static_cast<size_t>(input)].origin ==
+                             compiler::NamedTensor::Origin::kConstant;
+      operands.push_back(is_number ? nullptr
+                                   : HostDataOf(static_cast<size_t>(task.tensors[next++])));
+    }
+    HostData result = ComputeOnHost(graph, op, operands);
+    std::copy(result.begin(), result.end(),
+              HostDataOf(static_cast<size_t>(task.tensors.back()))->begin());
+  }
+  const uint64_t before = context_.NowPs();
+  context_.ChargeHostOperation(op.op, HostOperationBytes(graph, op));
+  summary_.host_operations.push_back({task.name, op.op, context_.NowPs() - before});
+}
+
 std::string TaskListRun::NameOf(const TaskStep& step) const {
-  return step.kind == TaskStep::Kind::kLaunch ? list_.tasks[step.subject].name
-                                              : list_.tensors[step.subject].name;
+  const bool is_task = step.kind == TaskStep::Kind::kLaunch || step.kind == TaskStep::Kind::kHost;
+  return is_task ? list_.tasks[step.subject].name : list_.tensors[step.subject].name;
 }
 
 void TaskListRun::LaunchTask(runtime::SpyreStream& stream, const Task& task) {

@@ -59,6 +59,10 @@ class TaskListRun final : public WorkloadRun {
   void WaitFor(runtime::SpyreStream& stream, size_t step);
   std::string NameOf(const TaskStep& step) const;  // of its tensor or task
   void LaunchTask(runtime::SpyreStream& stream, const Task& task);
+  // Waits for what it needs, computes, and is charged for it.
+  void ComputeTask(const TaskStep& step);
+  // The elements of a tensor on the host; null in a timing-only run.
+  HostData* HostDataOf(size_t tensor);
 
   const TaskListPlan& list_;
   RunTensors& tensors_;
@@ -66,7 +70,8 @@ class TaskListRun final : public WorkloadRun {
   std::vector<TaskStep> steps_;
   std::map<size_t, flex::Event> events_;  // by the step that signals
   std::map<uint32_t, runtime::SpyreStream> streams_;
-  std::vector<Programs> programs_;  // by kernel
+  std::vector<Programs> programs_;     // by kernel
+  std::map<size_t, HostData> staged_;  // by tensor: of the list's own, as far as the host has them
   TaskListSummary summary_;
 };
 

@@ -20,6 +20,7 @@ class StepPlanner {
       : list_(list),
         streams_(streams),
         writer_(list.tensors.size()),
+        on_host_(list.tensors.size(), -1),
         resident_(list.tensors.size(), false) {
     for (const int tensor : list.resident) resident_[static_cast<size_t>(tensor)] = true;
   }
@@ -33,8 +34,33 @@ class StepPlanner {
   // What a stream knows to be done before its next step: the last step of every stream.
   using Clock = std::map<uint32_t, size_t>;
 
+  // Operands that kernels have computed are copied to the host, unless they are there already.
+  void AddHostTask(size_t index) {
+    const Task& task = list_.tasks[index];
+    std::vector<size_t> needs;
+    uint32_t stream = streams_ != 0 && task.stream ? *task.stream : flex::kDefaultStream;
+    for (size_t i = 0; i + 1 < task.tensors.size(); ++i) {
+      const auto tensor = static_cast<size_t>(task.tensors[i]);
+      const bool is_copied = on_host_[tensor] >= 0 || list_.tensors[tensor].is_input;
+      if (!is_copied) {
+        on_host_[tensor] = static_cast<int64_t>(steps_.size());
+        Add({TaskStep::Kind::kCopyOut, tensor, steps_[*writer_[tensor]].stream, {}, false},
+            {*writer_[tensor]});
+      }
+      if (on_host_[tensor] < 0) continue;
+      needs.push_back(static_cast<size_t>(on_host_[tensor]));
+      if (streams_ != 0 && !task.stream) stream = steps_[needs.back()].stream;
+    }
+    for (const size_t earlier : task.after) needs.push_back(step_of_[earlier]);
+    step_of_.push_back(steps_.size());
+    follower_.push_back(false);
+    on_host_[static_cast<size_t>(task.tensors.back())] = static_cast<int64_t>(steps_.size());
+    Add({TaskStep::Kind::kHost, index, stream, {}, false}, needs);
+  }
+
   void AddTask(size_t index) {
     const Task& task = list_.tasks[index];
+    if (task.host_op) return AddHostTask(index);
     const std::vector<WorkloadTensor>& roles = list_.kernels[task.kernel].launched.tensors;
     const uint32_t stream = StreamOf(task, roles);
     std::vector<size_t> needs;
@@ -44,7 +70,9 @@ class StepPlanner {
       if (!writer_[tensor]) {
         if (resident_[tensor]) continue;
         writer_[tensor] = steps_.size();
-        Add({TaskStep::Kind::kCopyIn, tensor, stream, {}, false}, {});
+        std::vector<size_t> made;
+        if (on_host_[tensor] >= 0) made.push_back(static_cast<size_t>(on_host_[tensor]));
+        Add({TaskStep::Kind::kCopyIn, tensor, stream, {}, false}, made);
       }
       needs.push_back(*writer_[tensor]);
     }
@@ -57,8 +85,9 @@ class StepPlanner {
       if (!roles[i].is_output) continue;
       const auto tensor = static_cast<size_t>(task.tensors[i]);
       writer_[tensor] = step;
-      if (list_.tensors[tensor].is_output)
-        Add({TaskStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
+      if (!list_.tensors[tensor].is_output) continue;
+      on_host_[tensor] = static_cast<int64_t>(steps_.size());
+      Add({TaskStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
     }
   }
 
@@ -104,7 +133,8 @@ class StepPlanner {
   std::vector<TaskStep> steps_;
   std::vector<Clock> clocks_;                  // by step, with the step itself
   std::map<uint32_t, Clock> known_;            // by stream
-  std::vector<std::optional<size_t>> writer_;  // by tensor: the step that fills it
+  std::vector<std::optional<size_t>> writer_;  // by tensor: the step that fills it on the card
+  std::vector<int64_t> on_host_;               // likewise on the host; -1: an input, or not there
   std::vector<bool> resident_;                 // by tensor
   std::vector<size_t> step_of_;                // by task
   std::vector<bool> follower_;                 // by task: its chain goes on behind it

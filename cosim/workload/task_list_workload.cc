@@ -78,23 +78,19 @@ class TaskListPlanner {
 
   TaskListPlan PlanParts() {
     PlanInputs();
-    CheckNames();
-    for (const Runs& runs : CutRuns()) {
-      std::vector<size_t> ops;
-      for (const std::vector<size_t>& run : runs) ops.insert(ops.end(), run.begin(), run.end());
-      AddTask(ops);
-    }
+    CheckPlanNames(*graph_, own_plan_);
+    for (const std::vector<size_t>& ops : PartsOf(*graph_, own_plan_)) AddTask(ops);
+    const bool by_plan = !own_plan_.cuts.empty();
     plan_.issue.mode = IssueMode::kStreams;
     plan_.issue.dependencies = StreamDependencies::kOneStream;
     plan_.is_cut = true;
-    return Finish(fmt::format("{} operation{}, cut by its plan, as {} kernel{}", graph_->ops.size(),
-                              Plural(graph_->ops.size()), plan_.kernels.size(),
+    return Finish(fmt::format("{} operation{}, cut by {}, as {} kernel{}", graph_->ops.size(),
+                              Plural(graph_->ops.size()),
+                              by_plan ? "its plan" : "what the host computes", plan_.kernels.size(),
                               Plural(plan_.kernels.size())));
   }
 
  private:
-  using Runs = std::vector<std::vector<size_t>>;
-
   TaskListPlanner(const RunConfig& config, OpList list)
       : config_(config),
         keys_(std::move(list.keys)),
@@ -127,54 +123,10 @@ class TaskListPlanner {
     compiler::RequireNoExtern(*graph_);
   }
 
-  std::vector<std::string> ListNames() const {
-    std::vector<std::string> names;
-    for (const NamedOp& op : graph_->ops)
-      names.push_back(graph_->tensors[static_cast<size_t>(op.output)].name);
-    return names;
-  }
-
-  static compiler::CompileError Refusal(const char* kind, const std::string& message) {
-    return compiler::CompileError("InvalidPlan", kind, message);
-  }
-
-  // Every entry of the plan belongs to some operation; the kernel of that one checks the rest.
-  void CheckNames() const {
-    const std::vector<std::string> known = ListNames();
-    const auto check = [&](const std::string& key, const std::string& name) {
-      for (const std::string& op : {name, compiler::ListNameOf(name)})
-        if (std::find(known.begin(), known.end(), op) != known.end()) return;
-      throw Refusal("unknown_op", fmt::format("plan.{}: '{}' is not an operation of the list{}",
-                                              key, name, DidYouMean(name, known)));
-    };
-    for (const auto& [op, unused] : own_plan_.splits) check("splits", op);
-    for (const auto& [op, unused] : own_plan_.places) check("lx", op);
-    for (const std::string& op : own_plan_.cuts) check("cuts", op);
-    for (const compiler::PlanNode& group :
-         own_plan_.groups.value_or(std::vector<compiler::PlanNode>()))
-      for (const std::string& op : compiler::OperationsOf(group)) check("groups", op);
-  }
-
-  // Between cuts; what one hint or group is around stays together.
-  std::vector<Runs> CutRuns() const {
-    const std::vector<std::string> names = ListNames();
-    std::set<std::string> cuts(own_plan_.cuts.begin(), own_plan_.cuts.end());
-    std::vector<Runs> parts(1);
-    for (const std::vector<size_t>& run : UncutRuns(*graph_, own_plan_)) {
-      parts.back().push_back(run);
-      for (const size_t op : run) {
-        if (cuts.count(names[op]) == 0 || op == run.back()) continue;
-        throw Refusal("cut_in_loop",
-                      fmt::format("plan.cuts: {} and {} are inside one loop, which is of one "
-                                  "kernel; nearest: behind {}",
-                                  names[op], names[op + 1], names[run.back()]));
-      }
-      if (cuts.count(names[run.back()]) != 0 && run.back() + 1 < names.size()) parts.emplace_back();
-    }
-    return parts;
-  }
-
   TaskListPlan Finish(std::string description) {
+    for (WorkloadTensor& tensor : plan_.tensors)
+      if (tensor.layout.device_size.empty())  // no kernel sees it
+        tensor.layout = DefaultLayout(tensor.shape, DeviceFormatOf(tensor.host_format));
     plan_.description = std::move(description);
     plan_.operations = graph_;
     return std::move(plan_);
@@ -187,7 +139,7 @@ class TaskListPlanner {
     sticks_.assign(graph_->tensors.size(), NamedTensor::kNoChoice);
     places_.assign(graph_->tensors.size(), -1);
     for (size_t i = 0; i < graph_->tensors.size(); ++i) {
-      if (graph_->tensors[i].origin != NamedTensor::Origin::kInput) continue;
+      if (graph_->tensors[i].origin != NamedTensor::Origin::kInput && !IsOfHost(i)) continue;
       const auto same =
           std::find_if(planned.tensors.begin(), planned.tensors.end(),
                        [&](const auto& other) { return other.name == graph_->tensors[i].name; });
@@ -195,7 +147,32 @@ class TaskListPlanner {
     }
   }
 
+  // Computed by the host.
+  bool IsOfHost(size_t tensor) const {
+    return std::any_of(graph_->ops.begin(), graph_->ops.end(), [&](const NamedOp& op) {
+      return op.on_host && op.output == static_cast<int>(tensor);
+    });
+  }
+
+  Task& AddHostTask(size_t position) {
+    const NamedOp& op = graph_->ops[position];
+    Task task;
+    task.name = NameOf({position});
+    task.host_op = position;
+    for (const int input : op.inputs)
+      if (graph_->tensors[static_cast<size_t>(input)].origin != NamedTensor::Origin::kConstant)
+        task.tensors.push_back(PlaceOnHost(input));
+    task.tensors.push_back(PlaceOnHost(op.output));
+    plan_.tasks.push_back(std::move(task));
+    return plan_.tasks.back();
+  }
+
   Task& AddTask(const std::vector<size_t>& ops) {
+    for (const size_t op : ops) {
+      if (!graph_->ops[op].on_host) continue;
+      if (ops.size() == 1) return AddHostTask(op);
+      throw BadInput("a loop is around '{}', which the host computes", NameOf({op}));
+    }
     const OpListPart part = TakeOut(*graph_, ops, sticks_, !own_plan_.empty());
     const std::string name = NameOf(ops);
     const CompiledPart& compiled = Compile(graph_->ops[ops[0]], name, part);
@@ -262,7 +239,8 @@ class TaskListPlanner {
   int PlaceOf(int index, const StickLayout& layout, const std::string& task) {
     int& place = places_[static_cast<size_t>(index)];
     if (place >= 0) {
-      const WorkloadTensor& tensor = plan_.tensors[static_cast<size_t>(place)];
+      WorkloadTensor& tensor = plan_.tensors[static_cast<size_t>(place)];
+      if (tensor.layout.device_size.empty()) tensor.layout = layout;  // only the host had it
       if (tensor.layout.device_size == layout.device_size &&
           tensor.layout.stride_map == layout.stride_map) {
         return place;
@@ -272,6 +250,16 @@ class TaskListPlanner {
           "the operations before it: give it two tensors, or both operations the same stick",
           task, tensor.name);
     }
+    return place = AddTensor(index, layout);
+  }
+
+  // Of a tensor that a kernel reads or writes as well, it has that kernel's layout.
+  int PlaceOnHost(int index) {
+    int& place = places_[static_cast<size_t>(index)];
+    return place >= 0 ? place : place = AddTensor(index, {});
+  }
+
+  int AddTensor(int index, const StickLayout& layout) {
     const NamedTensor& named = graph_->tensors[static_cast<size_t>(index)];
     WorkloadTensor tensor;
     tensor.name = named.name;
@@ -285,7 +273,7 @@ class TaskListPlanner {
       tensor.whole_below = limit;
     tensor.host_format = named.format;
     tensor.layout = layout;
-    return place = Add(std::move(tensor));
+    return Add(std::move(tensor));
   }
 
   // Constants of one value and layout are one tensor.
@@ -351,8 +339,13 @@ Verification TaskListWorkload::Verify(const std::vector<HostData>& inputs,
                                       const std::vector<HostData>& outputs,
                                       const CheckOptions& options) const {
   TaskListVerifier verifier(plan_.tensors, inputs);
-  for (const Task& task : plan_.tasks)
-    verifier.Run(plan_.kernels[task.kernel].launched, task.tensors);
+  for (const Task& task : plan_.tasks) {
+    if (task.host_op) {
+      verifier.Run(*plan_.operations, *task.host_op, task.tensors);
+    } else {
+      verifier.Run(plan_.kernels[task.kernel].launched, task.tensors);
+    }
+  }
   return verifier.Check(*plan_.operations, outputs, options);
 }
 
@@ -366,8 +359,8 @@ std::vector<KernelFacts> TaskListWorkload::facts() const {
 compiler::Kernel TaskListWorkload::CompileKernel() const {
   if (plan_.is_cut) {
     throw BadInput(
-        "the list of operations has a plan with cuts and was cut into {} kernels; compile writes "
-        "one, run leaves them all in its spyrecode directory",
+        "the list of operations is cut into {} kernels, by its plan or by what the host computes; "
+        "compile writes one, run leaves them all in its spyrecode directory",
         plan_.kernels.size());
   }
   throw BadInput(

@@ -192,6 +192,11 @@ class ListWriter:
         self.tensors[name] = {"dims": dims, **keys}
         return Value(name, dims, axes)
 
+    def stick(self, x: Value, along: Sequence[Dim]) -> None:
+        """Puts a dimension of a given tensor inside its sticks, so that slices of it begin with one."""
+        if x.tensor in self.tensors and len(flat(along)) == 1:
+            self.tensors[x.tensor]["stick"] = flat(along)
+
     def append(self, op: str, inputs: Sequence[Any], axes: Sequence[Axis], hint: str = "t", **keys: Any) -> Value:
         """`inputs`: values or numbers. The output has those dimensions of `axes` that some operand has."""
         output = self.name(hint)
@@ -266,7 +271,7 @@ class ListWriter:
 
         tensors = []
         for name, given in self.tensors.items():
-            keys = {key: value for key, value in given.items() if key != "dims"}
+            keys = {key: named(value)[0] if key == "stick" else value for key, value in given.items() if key != "dims"}
             tensors.append({"name": name, "dims": named(given["dims"]), **keys})
         ops: List[Dict[str, Any]] = []
         called: Dict[str, str] = {}

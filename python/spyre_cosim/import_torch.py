@@ -2,7 +2,7 @@
 """A list of operations of a program that torch.export has saved: ``python -m spyre_cosim.import_torch program.pt2 -o DIR``.
 
 It needs PyTorch. DIR gets list.json, which ``spyre-cosim run DIR/list.json`` runs, the parameters as .npy files, and the example
-inputs if the program has some. Everything is float16. Views, transposes and broadcasts cost nothing in the list: its dimensions
+inputs if the program has some. Numbers are float16, integers int32 (_types.py). Views, transposes and broadcasts cost nothing in the list: its dimensions
 are those that no view of the program takes apart (_dimensions.py), so an output may have more dimensions than in the program;
 its bytes are the same. What depends on no input and no parameter is worked out by PyTorch now. What a list cannot say is refused with the
 operation's name.
@@ -21,9 +21,9 @@ from typing import Any, Dict, List, Optional, Sequence
 import numpy as np
 
 from ._dimensions import Unsupported, Value, flat
-from ._operations import SAME, TRUTHS, VIEWS, Importer
+from ._operations import VIEWS, Importer
+from ._types import CONDITIONS, CONVERSIONS, INDICES, Types, convert, kind_of, wanted
 
-BY_INDEX = {"index_select", "index_copy", "index_copy_", "embedding", "index", "gather"}
 ALIASES = {"permute", "transpose", "t", "expand", "slice", "select", "split", "split_with_sizes", "chunk", "narrow", "unbind", "getitem",
            "expand_as", "view_as", "detach", "detach_", "alias", "contiguous", "to", "dropout"}
 
@@ -36,29 +36,21 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     import torch
 
     os.makedirs(directory, exist_ok=True)
-    def indices(numbers: np.ndarray, name: str = "") -> Value:
-        if numbers.size == 0 or numbers.min() < 0:
-            raise Unsupported("indices that are negative, or none")
-        if numbers.max() >= 2 ** 31:
-            raise Unsupported("indices beyond int32")
-        name = name or importer.list.name("order")
-        files[name] = numbers.astype(np.int32)
-        return importer.list.given(name, numbers.shape, file=f"{name}.npy", dtype="int32")
-
-    importer = Importer(indices)
 
     def given(name: str, tensor: Any) -> Value:
-        if is_whole(tensor.dtype):
-            return indices(tensor.detach().cpu().numpy(), name)
-        half = tensor.detach().to(torch.float16)
-        if not torch.equal(half.isfinite(), tensor.isfinite()):
+        if tensor.numel() == 0:
+            raise Unsupported("a tensor without elements")
+        whole = kind_of(tensor.dtype) == "whole"
+        narrow = tensor.detach().to(torch.int32 if whole else torch.float16)
+        if whole and not torch.equal(narrow.to(tensor.dtype), tensor):
+            raise Unsupported("integers beyond int32")
+        if not whole and not torch.equal(narrow.isfinite(), tensor.isfinite()):
             raise Unsupported("numbers beyond those of float16")
-        array = half.cpu().numpy()
-        files[name] = array
-        return importer.list.given(name, array.shape, file=f"{name}.npy")
+        files[name] = narrow.cpu().numpy()
+        return importer.list.given(name, tensor.shape, file=f"{name}.npy", **({"dtype": "int32"} if whole else {}))
 
-    def is_whole(dtype: Any) -> bool:
-        return dtype is not None and not dtype.is_floating_point and dtype != torch.bool
+    importer = Importer(lambda array: given(importer.list.name("table"), torch.from_numpy(np.ascontiguousarray(array))))
+    types = Types(importer)
 
     files: Dict[str, np.ndarray] = {}
     signature = program.graph_signature
@@ -101,17 +93,27 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     def kind(node: Any) -> Optional[Any]:
         return getattr(node.meta.get("val"), "dtype", None) if isinstance(node, torch.fx.Node) else None
 
-    # Integers are indices.
-    def refuse_arithmetic(node: Any) -> None:
-        if node.op != "call_function":
-            return
-        operands = [kind(one) for one in node.all_input_nodes]
-        name = getattr(node.target, "__name__", "").split(".")[0]
-        moves = name in VIEWS or name in ("permute", "transpose", "t", "expand") or name in SAME
-        if is_whole(kind(node)) and not (moves and all(map(is_whole, operands))):
-            raise Unsupported("a tensor of integers")
-        if any(map(is_whole, operands)) and name not in BY_INDEX and not (moves and is_whole(kind(node))):
-            raise Unsupported("integers as numbers")
+    # The arguments of an operation, in the types that it computes in.
+    def operands(node: Any, name: str) -> List[Any]:
+        name = name[:-1] if name.endswith("_") and not name.startswith("_") else name
+        apart = (INDICES.get(name), CONDITIONS.get(name))
+        found: List[str] = []
+        for place, argument in enumerate(node.args):
+            if place not in apart:
+                torch.fx.node.map_arg(argument, lambda one: found.append(kind_of(kind(one)) or ""))
+        into = wanted(name, kind_of(kind(node)), found)
+
+        def typed(argument: Any, place: int) -> Any:
+            if isinstance(argument, (list, tuple)):
+                return [typed(one, place) for one in argument]
+            value = read(argument)
+            if not isinstance(argument, torch.fx.Node) or not isinstance(value, Value):
+                return value
+            if place == INDICES.get(name) and kind_of(kind(argument)) != "whole":
+                raise Unsupported("indices that are truth values")
+            return types.of(argument, value, kind_of(kind(argument)), None if place in apart else into)
+
+        return [typed(argument, place) for place, argument in enumerate(node.args)]
 
     def target(node: Any) -> str:
         return getattr(node.target, "__name__", "").split(".")[0] if node.op == "call_function" else ""
@@ -132,7 +134,6 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                 if node.op == "placeholder" and node.name not in parameters and node.name not in constants and examples:
                     examples.pop(0)
                 continue
-            refuse_arithmetic(node)
             if node.op == "placeholder":
                 if node.name in parameters:
                     name = parameters[node.name]
@@ -146,7 +147,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                 else:
                     example = examples.pop(0) if examples else None
                     shape = node.meta["val"].shape
-                    if example is None and is_whole(kind(node)):
+                    if example is None and kind_of(kind(node)) == "whole":
                         values[node] = importer.list.given(node.name, shape, dtype="int32")
                     else:
                         values[node] = given(node.name, example) if example is not None else importer.list.given(node.name, shape)
@@ -155,11 +156,10 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     values[node] = value_of(node.args[0])[node.args[1]]
                 else:
                     name = node.target.__name__.split(".")[0]
-                    if name in TRUTHS and any(kind(one) != torch.bool for one in node.all_input_nodes):
-                        raise Unsupported("numbers as truth values")
-                    if name in SAME and kind(node) == torch.bool != kind(node.args[0]):
-                        raise Unsupported("numbers as truth values")
-                    arguments, keys = read(node.args), {key: read(value) for key, value in node.kwargs.items()}
+                    importer.whole = kind_of(kind(node)) == "whole"
+                    arguments, keys = operands(node, name), {key: read(value) for key, value in node.kwargs.items()}
+                    if name in CONVERSIONS:
+                        arguments[0] = convert(importer, arguments[0], kind_of(kind(node.args[0])), kind_of(kind(node)))
                     if name == "scaled_dot_product_attention":
                         mask = node.args[3] if len(node.args) > 3 else node.kwargs.get("attn_mask")
                         if kind(mask) == torch.bool:  # where it is true, keys are seen; the list adds a mask
@@ -170,8 +170,6 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     if name.endswith("_") and not name.startswith("_"):
                         write_in_place(node)
             elif node.op == "output":
-                if any(map(is_whole, map(kind, node.all_input_nodes))):
-                    raise Unsupported("integers as results")
                 for one in read(node.args[0]):
                     outputs.append(one)
         except (Unsupported, TypeError, IndexError) as error:

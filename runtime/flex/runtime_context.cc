@@ -314,6 +314,17 @@ void RuntimeContext::ChargeConversion(uint64_t bytes) {
                   recorder->Intern("convert"), start_ps, device_.transport().NowPs(), 0, bytes);
 }
 
+void RuntimeContext::ChargeHostOperation(const std::string& op, uint64_t bytes) {
+  const auto lock = Enter();
+  const driver::HostCosts& costs = options_.device.costs;
+  trace::Recorder* const recorder = options_.device.recorder;
+  const uint64_t start_ps = recorder != nullptr ? device_.transport().NowPs() : 0;
+  device_.Charge(costs.operation_ns + static_cast<double>(bytes) / costs.operation_bytes_per_ns);
+  if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
+  recorder->Slice(trace::kHost, recorder->AddTrack("host", "operations of the list"),
+                  recorder->Intern("host " + op), start_ps, device_.transport().NowPs(), 0, bytes);
+}
+
 void RuntimeContext::ChargeLaunch() {
   const auto lock = Enter();
   const driver::HostCosts& costs = options_.device.costs;

@@ -165,6 +165,41 @@ class Rotary(nn.Module):
         return joined.view(batch, tokens, 8, width // 4).sum(-1), torch.cat((x, x), -1).view(batch, tokens, 4, width // 2)[:, :, 1:3]
 
 
+class Integers(nn.Module):
+    """The host computes with them, and what compares or converts them goes on on the card."""
+
+    def forward(self, i, j, x):
+        mask = (i + 2 * j) % 7 > 3
+        places = torch.clamp(i - j, min=0, max=8)
+        return (i + j, i // 3 - j, i.float() * x, torch.where(mask, i, j), torch.where(mask, x, 0.5), mask.sum(-1), mask.long() + i,
+                x[:, places[0]], i.sum(), torch.stack((i, j)).amax(0), i & 12, ~j, i == j, (x > 0.5).to(torch.int64).sum(1), i[:, ::2],
+                torch.cat((i, j), 1).flip(1), x.mean() + i.sum(-1).float(), torch.arange(9) + i, -j, (x * 4).int() * 2)
+
+
+class OnTheHost(nn.Module):
+    """What the card has no instruction for."""
+
+    def forward(self, x, i):
+        y = 3 * x.sigmoid()
+        values, places = torch.sort(i, dim=1, descending=True, stable=True)
+        largest, where = x.max(1)
+        return (y.sin() + 1, torch.cos(x) * y, x.cumsum(1), y.tril(), x.triu(1), values, places, largest, where, x.argmin(0),
+                x.gather(1, i % 9), x.scatter(1, i.argsort(1), y), (x > 0.5).any(1), torch.remainder(i, 4))
+
+
+class Windows(nn.Module):
+    """Windows that overlap, with edges, and rows of a source where a mask is true."""
+
+    def __init__(self):
+        super().__init__()
+        self.same, self.step = nn.Conv2d(4, 6, 3, padding=1), nn.Conv2d(4, 6, 3, stride=2, dilation=2)
+        self.register_buffer("mask", torch.tensor([False, True, True, False, True]))
+
+    def forward(self, z, rows, source):
+        return (self.same(z), self.step(z), F.max_pool2d(z, 3, 2, 1), F.avg_pool2d(z, 3, 1),
+                rows.masked_scatter((self.mask & (rows[:, 0] < 9))[:, None], source))
+
+
 def whole(below, *shape):
     return lambda: torch.randint(0, below, shape)
 
@@ -174,6 +209,9 @@ PROGRAMS = [
     (Patches, [(1, 3, 24, 32), (2, 70, 6, 8)]),
     (Positions, [(2, 9, 64)]),
     (Choices, [whole(50, 2, 9), (5, 70)]),
+    (Integers, [whole(50, 4, 9), whole(50, 4, 9), (4, 9)]),
+    (OnTheHost, [(4, 9), lambda: torch.randint(0, 9, (4, 9))]),
+    (Windows, [(2, 4, 12, 9), (5, 64), (5, 64)]),
     (Joins, [(3, 64), (3, 70)]),
     (Moves, [(3, 64), (3, 70)]),
     (Rotary, [(2, 5, 128), (5, 64), (5, 64)]),
@@ -206,13 +244,13 @@ def test_a_list_computes_what_pytorch_does(module, shapes, tmp_path):
 
 
 REFUSED = {
-    "aten.sort": lambda x: torch.sort(x)[0],
-    "integers": lambda x: x.to(torch.int64).float(),
-    "truth values": lambda x: x.to(torch.bool).float(),
-    "options": lambda x: torch.div(x, 2.0, rounding_mode="floor"),
+    "aten.histc": lambda x: torch.histc(x, 4),
+    "trunc": lambda x: torch.div(x, 2.0, rounding_mode="trunc"),
+    "beyond int32": lambda x: x.to(torch.int64) + torch.tensor([2 ** 40, 1, 1, 1]),
+    "complex": lambda x: torch.view_as_complex(x.view(4, 2, 2)).real,
     "in place": lambda x: (lambda y: (y.view(16), y.relu_()))(x + 1),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
-    "overlap": lambda x: F.avg_pool2d(x[None, None], 2, 1),
+    "beyond the edge": lambda x: F.avg_pool2d(x[None, None], 3, 2, ceil_mode=True),
     "dropout": lambda x: F.dropout(x, 0.5, True),
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/compiler/front_end/tiled_reductions.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
+#include "runtime/compiler/list/host_operations.h"
 #include "runtime/compiler/list/promote_types.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
 #include "runtime/compiler/tiling/tiling_propagation.h"
@@ -75,6 +76,7 @@ void RunStick(FrontEndResult& graph, const FrontEndOptions& /*options*/) {
 }
 
 void RunLower(FrontEndResult& graph, const FrontEndOptions& options) {
+  RequireNoHostOperation(graph.primitives);
   graph.graph = LowerNamedGraph(graph.primitives, options.lowering);
   graph.loop_names = NameLoops(graph.graph);
 }

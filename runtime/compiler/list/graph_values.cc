@@ -106,6 +106,7 @@ DataFormat HostType(const Json& value, const std::string& path, bool on_card) {
        {DataFormat::kIeeeFp16, DataFormat::kIeeeFp32, DataFormat::kSen143Fp8})
     if (name == HostTypeName(format) && (on_card || format != DataFormat::kSen143Fp8))
       return format;
+  if (name == HostTypeName(DataFormat::kIeeeInt32)) return DataFormat::kIeeeInt32;  // on the host
   throw CompileError(
       "Unsupported", "dtype",
       fmt::format("{} = '{}' is not supported; float16 and float32 are, in which the vector unit "

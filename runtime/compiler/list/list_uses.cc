@@ -26,13 +26,21 @@ std::vector<int> UnreadResults(const NamedGraph& graph) {
 }
 
 int64_t IndexLimit(const NamedGraph& graph, int tensor) {
-  int64_t limit = 0;
-  for (const NamedOp& op : graph.ops) {
-    if (!FindNamedOperation(op.op)->Chooses() || op.inputs[1] != tensor) continue;
-    const int64_t size = graph.dims[static_cast<size_t>(op.reduced.front())].size;
-    limit = limit == 0 ? size : std::min(limit, size);
+  std::vector<int64_t> limits(graph.tensors.size(), 0);
+  const auto lower = [&](int of, int64_t limit) {
+    int64_t& known = limits[static_cast<size_t>(of)];
+    known = known == 0 ? limit : std::min(known, limit);
+  };
+  for (auto op = graph.ops.rbegin(); op != graph.ops.rend(); ++op) {
+    if (FindNamedOperation(op->op)->Chooses())
+      lower(op->inputs[1], graph.dims[static_cast<size_t>(op->reduced.front())].size);
+    const int64_t behind = limits[static_cast<size_t>(op->output)];
+    if (behind == 0) continue;  // else what the host makes of integers chooses
+    for (const int input : op->inputs)
+      if (graph.tensors[static_cast<size_t>(input)].format == DataFormat::kIeeeInt32)
+        lower(input, behind);
   }
-  return limit;
+  return limits[static_cast<size_t>(tensor)];
 }
 
 void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols) {

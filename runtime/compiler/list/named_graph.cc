@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runtime/compiler/list/host_operations.h"
 
 namespace spyre::compiler {
 
@@ -235,19 +236,6 @@ std::vector<int> ScatterDims(const NamedGraph& graph, const NamedOp& op) {
   return table.dims;
 }
 
-// Indices are for the operations that choose by them.
-void RefuseIntegers(const NamedGraph& graph, const NamedOp& op, bool chooses) {
-  for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const NamedTensor& operand = Operand(graph, op, i);
-    if ((chooses && i == 1) || operand.format != DataFormat::kIeeeInt32) continue;
-    throw CompileError("Unsupported", "dtype",
-                       fmt::format("'{}' of '{}', which is int32: such tensors are indices of "
-                                   "'index_select' and 'index_copy'",
-                                   op.op, operand.name))
-        .Subject(operand.name);
-  }
-}
-
 }  // namespace
 
 int64_t NamedGraph::Elements(const NamedTensor& tensor) const {
@@ -309,8 +297,48 @@ std::vector<int64_t> CatStarts(const NamedGraph& graph, const NamedOp& op) {
   return starts;
 }
 
+namespace {
+
+std::vector<int> HostDims(const NamedGraph& graph, const NamedOp& op, const OpEntry& entry) {
+  if (entry.has_dim) RequireReduced(graph, op);
+  if ((entry.name == "tril" || entry.name == "triu") && op.reduced.size() != 2)
+    throw BadInput("'{}' needs `dim` with two dimensions, rows and columns", op.op);
+  if (entry.HasIndices() && HasDim(Operand(graph, op, 1).dims, op.reduced[0])) {
+    throw BadInput(
+        "'{}': the indices {} {} have the dimension that they choose along; give it "
+        "another name",
+        op.op, Operand(graph, op, 1).name, graph.ShapeText(Operand(graph, op, 1)));
+  }
+  if (op.inputs.size() > 2) {  // what is written has the dimensions of the indices
+    std::vector<int> dims = Operand(graph, op, 1).dims;
+    AddMissing(dims, Without(Operand(graph, op, 0).dims, op.reduced));
+    const NamedTensor& source = Operand(graph, op, 2);
+    if (!Without(source.dims, dims).empty()) {
+      throw BadInput("'{}' writes {} {} by the indices {} {}: they lack one of its dimensions",
+                     op.op, source.name, graph.ShapeText(source), Operand(graph, op, 1).name,
+                     graph.ShapeText(Operand(graph, op, 1)));
+    }
+  }
+  const bool one = entry.has_dim && entry.host_shape == OpEntry::HostShape::kOperand;
+  if (one && op.reduced.size() != 1 && entry.constants.empty())
+    throw BadInput("'{}' works along one `dim`, not along several", op.op);
+  if (entry.host_shape == OpEntry::HostShape::kChosen) {
+    std::vector<int> dims = Operand(graph, op, 1).dims;
+    AddMissing(dims, Without(Operand(graph, op, 0).dims, op.reduced));
+    return dims;
+  }
+  if (entry.host_shape == OpEntry::HostShape::kWithoutDim)
+    return Without(Operand(graph, op, 0).dims, op.reduced);
+  return entry.host_shape == OpEntry::HostShape::kOperand ? Operand(graph, op, 0).dims
+                                                          : BroadcastDims(graph, op);
+}
+
+}  // namespace
+
 DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
   const OpEntry& entry = *FindNamedOperation(op.op);
+  if (entry.gives_int32) return DataFormat::kIeeeInt32;
+  if (op.on_host) return HostResultFormat(graph, op);
   if (entry.kind == EntryKind::kView || entry.Chooses()) return Operand(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const NamedTensor& operand = Operand(graph, op, i);
@@ -329,7 +357,9 @@ std::string_view HostTypeName(DataFormat format) {
 
 std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
-  RefuseIntegers(graph, op, operation.Chooses());
+  op.on_host = IsOnHost(graph, op);
+  CheckIntegers(graph, op);
+  if (operation.kind == EntryKind::kHost) return HostDims(graph, op, operation);
   if (operation.kind == EntryKind::kGather) return GatherDims(graph, op);
   if (operation.kind == EntryKind::kScatter) return ScatterDims(graph, op);
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);

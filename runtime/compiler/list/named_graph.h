@@ -36,7 +36,8 @@ struct NamedTensor {
   Origin origin = Origin::kInput;
   std::vector<int> dims;  // positions in NamedGraph::dims, as the host has them
   int stick = kNoChoice;  // position in NamedGraph::dims: the dimension inside the stick
-  // That, kIeeeFp32, between conversions kSen143Fp8, or kIeeeInt32 of indices, which are inputs.
+  // That, kIeeeFp32, between conversions kSen143Fp8, or kIeeeInt32 of indices and of what the host
+  // computes.
   DataFormat format = DataFormat::kIeeeFp16;
   std::string file;  // of an input; "": generated
   double value = 0;  // of a constant
@@ -58,6 +59,8 @@ struct NamedOp {
   std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
   int into = -1;  // of a slice or cat: the dimension that the output has instead of `reduced`
   std::string function = {};  // of an extern: what computes it, "aten.topk"
+  // The host computes it between two kernels: it is of OpEntry::kHost, or on integers.
+  bool on_host = false;
 };
 
 // `slices` around a range of operations, one loop for each, outermost first.

@@ -120,11 +120,7 @@ class GraphReader {
       NamedTensor tensor;
       tensor.name = Name(entry["name"], path + ".name");
       tensor.dims = DimList(entry["dims"], path + ".dims");
-      if (entry.contains("dtype") && entry["dtype"] == HostTypeName(DataFormat::kIeeeInt32)) {
-        tensor.format = DataFormat::kIeeeInt32;
-      } else if (entry.contains("dtype")) {
-        tensor.format = HostType(entry["dtype"], path + ".dtype", false);
-      }
+      if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
       if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       if (entry.contains("fill")) tensor.causal = IsCausal(entry, path, tensor);
@@ -218,6 +214,7 @@ class GraphReader {
     output.format = converts || (is_extern && entry.contains("dtype"))
                         ? HostType(entry["dtype"], path + ".dtype", converts)
                         : OutputFormat(graph_, op);
+    if (converts && output.format == DataFormat::kIeeeInt32) op.on_host = true;
     if (is_extern) {
       op.function = Text(entry["function"], path + ".function");
       output.dims = DimList(entry["dims"], path + ".dims");

@@ -39,7 +39,9 @@ class Promoter {
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       out_.Begin(static_cast<int>(i));
       NamedOp op = graph_.ops[i];
-      if (op.op == "convert") {
+      if (op.on_host) {
+        // It takes what there is.
+      } else if (op.op == "convert") {
         Shorten(op);
       } else if (const auto kind = FindNamedOperation(op.op)->kind;
                  kind != OpEntry::Kind::kView && kind != OpEntry::Kind::kExtern &&
@@ -150,12 +152,12 @@ class ArrangementChecker {
 
   void Follow(const NamedOp& op) {
     const NamedTensor& output = tensor(op.output);
-    if (op.op == "convert") return Convert(op);
+    if (op.op == "convert" && !op.on_host) return Convert(op);
     const Arrangement arrangement = Common(op);
     const OpEntry& operation = *FindNamedOperation(op.op);
     const bool moves =
         operation.kind == OpEntry::Kind::kMatmul || operation.name == "restickify" ||
-        operation.kind == OpEntry::Kind::kExtern || operation.Chooses() ||
+        operation.kind == OpEntry::Kind::kExtern || op.on_host || operation.Chooses() ||
         (operation.kind == OpEntry::Kind::kView && op.reduced[0] == tensor(op.inputs[0]).stick) ||
         (operation.kind == OpEntry::Kind::kCat && op.into == output.stick);
     if (operation.name == "restickify" && output.format != DataFormat::kIeeeFp16) {

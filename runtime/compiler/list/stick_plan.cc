@@ -49,11 +49,21 @@ class StickPlanner {
     const OpEntry& operation = *FindNamedOperation(op.op);
     const std::vector<int>& output = tensor(op.output).dims;
     std::vector<int> wanted;
+    if (op.on_host) {  // copies to the host and back know every layout
+      for (const int input : op.inputs) wanted.push_back(stick(input));
+      wants_.push_back(std::move(wanted));
+      return;
+    }
     if (operation.kind == OpEntry::Kind::kMatmul) {
       const std::vector<int>& second = tensor(op.inputs[1]).dims;
-      const auto own = std::find_if(second.rbegin(), second.rend(), [&](int dim) {
-        return !HasDim(tensor(op.inputs[0]).dims, dim);
-      });
+      auto own = second.rend();
+      for (auto dim = second.rbegin(); dim != second.rend(); ++dim) {
+        if (HasDim(tensor(op.inputs[0]).dims, *dim)) continue;
+        if (own == second.rend()) own = dim;
+        if (!HasDim(output, *dim)) continue;  // of size 1
+        own = dim;
+        break;
+      }
       wanted = {op.reduced[0], *own};
       stick(op.output) = *own;
     } else if (operation.kind == OpEntry::Kind::kReduction) {

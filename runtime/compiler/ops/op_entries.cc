@@ -333,6 +333,52 @@ void AddComposites(Table& table) {
                             {"sdpa", "scaled_dot_product_attention"}));
 }
 
+// What the real stack leaves to the host, because the card has no instruction for it.
+void AddHostOperations(Table& table) {
+  using Shape = OpEntry::HostShape;
+  const auto add = [&table](std::string_view name, int inputs, Shape shape,
+                            std::string_view meaning, NameList aliases = {}) -> OpEntry& {
+    OpEntry entry = Means(Entry(name, EntryKind::kHost, inputs, inputs), meaning);
+    entry.host_shape = shape;
+    entry.has_dim = shape == Shape::kWithoutDim;
+    entry.aliases = std::move(aliases);
+    table.push_back(std::move(entry));
+    return table.back();
+  };
+  add("sin", 1, Shape::kBroadcast, "the sine");
+  add("cos", 1, Shape::kBroadcast, "the cosine");
+  add("floordiv", 2, Shape::kBroadcast, "the largest integer <= a / b", {"floor_divide"});
+  add("bitwise_and", 2, Shape::kBroadcast, "the bits that both integers have", {"and"});
+  add("bitwise_or", 2, Shape::kBroadcast, "the bits that either integer has", {"or"});
+  add("bitwise_xor", 2, Shape::kBroadcast, "the bits that one of two integers has", {"xor"});
+  add("cumsum", 1, Shape::kOperand, "sums along `dim` up to each element").has_dim = true;
+  add("sort", 1, Shape::kOperand, "the elements along `dim`, the smallest first").has_dim = true;
+  OpEntry& order = add("argsort", 1, Shape::kOperand,
+                       "where the elements of `sort` stand, of equal ones the first");
+  order.has_dim = order.gives_int32 = true;
+  for (const std::string_view name : {"tril", "triu"}) {
+    OpEntry& part =
+        add(name, 1, Shape::kOperand,
+            name == "tril" ? "x where the column is at most the row plus `diagonal`, else 0; "
+                             "`dim` names rows and columns"
+                           : "x where the column is at least the row plus `diagonal`, else 0; "
+                             "`dim` names rows and columns");
+    part.has_dim = true;
+    part.constants = {"diagonal"};
+  }
+  add("argmax", 1, Shape::kWithoutDim, "where the largest stands, of equal ones the first")
+      .gives_int32 = true;
+  add("gather", 2, Shape::kChosen,
+      "of each element of the second, of int32, the one that it numbers along `dim` of the first")
+      .has_dim = true;
+  add("scatter", 3, Shape::kOperand,
+      "the first operand, with each element of the third where the second, of int32, numbers it "
+      "along `dim`")
+      .has_dim = true;
+  add("argmin", 1, Shape::kWithoutDim, "where the smallest stands, of equal ones the first")
+      .gives_int32 = true;
+}
+
 // Where windows lie is part of their input (SdscWindow): to sums and products they are dimensions.
 void AddWindows(Table& table) {
   table.push_back(InBundlesOnly(Means(Matmul("conv2d", "", MatmulFn::kSen169Fp16),
@@ -393,6 +439,7 @@ Table MakeTable() {
   AddTopK(table);
   AddMovesAndConversions(table);
   AddComposites(table);
+  AddHostOperations(table);
   AddWindows(table);
   AddRefused(table);
   return table;

@@ -28,6 +28,7 @@ struct OpEntry {
     kGather,     // those of the first operand, with those of the second, of indices, for `dim`
     kScatter,  // those of the first operand, in which indices say what the third takes the place of
     kExtern,   // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
+    kHost,     // computed by the host between two kernels: as `host_shape` says
   };
 
   std::string_view name;
@@ -42,13 +43,20 @@ struct OpEntry {
   // What the card executes; of a reduction one for each side of the stick. None: composites, which
   // decompose.h takes apart, views, kCat, which is a copy of each operand, kGather and kScatter.
   std::vector<OpFunc> op_funcs;
+  // Of kHost: whether the operands broadcast, the result is as the first, without `dim`, or as the
+  // second, of indices, with what else the first has.
+  enum class HostShape : uint8_t { kBroadcast, kOperand, kWithoutDim, kChosen };
+  HostShape host_shape = HostShape::kBroadcast;
+  bool gives_int32 = false;  // whatever the operands are: of kHost
   // Of a reduction: the OpFunc that makes the whole of two partial results; "": none does.
   std::string_view combiner;
   std::string_view meaning;  // where the functions of the vector unit do not say it
 
   // A dimension of the operands becomes another one, `into`.
   bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat; }
-  // By its second operand, indices, among what the first has.
+  // Whether the second operand, of int32, numbers elements of the first.
+  bool HasIndices() const { return Chooses() || name == "gather" || name == "scatter"; }
+  // By its second operand, indices, among blocks of the first.
   bool Chooses() const { return kind == Kind::kGather || kind == Kind::kScatter; }
   // What a list's operation becomes; "": nothing by itself. (convert: depends on the types.)
   std::string_view op_func() const {

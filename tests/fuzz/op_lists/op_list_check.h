@@ -38,8 +38,12 @@ inline OracleTensors RandomInputs(const compiler::NamedGraph& graph, std::mt1993
     if (named.format == DataFormat::kIeeeInt32) {  // indices
       const auto tensor_at = static_cast<int>(&named - graph.tensors.data());
       const auto limit = static_cast<uint32_t>(compiler::IndexLimit(graph, tensor_at));
-      for (int64_t i = graph.Elements(named); i > 0; --i)
-        tensor.data.push_back({static_cast<double>(random() % limit), 0});
+      constexpr int32_t kMost = 1000;  // of those that choose nothing
+      for (int64_t i = graph.Elements(named); i > 0; --i) {
+        const auto other = static_cast<int32_t>(random() % (2 * kMost)) - kMost;
+        tensor.data.push_back({limit == 0 ? other : static_cast<double>(random() % limit), 0});
+      }
+      tensor.whole = true;
       tensors[named.name] = std::move(tensor);
       continue;
     }

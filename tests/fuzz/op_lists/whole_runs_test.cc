@@ -19,6 +19,7 @@
 #include "cosim/tensors/npy.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "tests/fuzz/op_lists/op_list_check.h"
+#include "tests/fuzz/op_lists/random_host_list.h"
 #include "tests/fuzz/op_lists/random_op_list.h"
 #include "tests/fuzz/op_lists/random_plan.h"
 #include "tests/fuzz/op_lists/random_reductions.h"
@@ -34,7 +35,7 @@ using cosim::HostData;
 class OpListRuns : public test::ProgramFixture {
  protected:
   struct Counts {
-    int runs = 0, refused = 0, failed = 0, planned = 0;
+    int runs = 0, refused = 0, failed = 0, planned = 0, on_host = 0;
     int64_t elements = 0, unknown = 0;
     int64_t measured = 0, undecided = 0;  // as the reports say
     std::map<std::string, int> refusals;
@@ -95,7 +96,10 @@ class OpListRuns : public test::ProgramFixture {
 
   void RunList(uint32_t seed, Counts& counts) {
     std::mt19937 random(seed);
-    Json list = seed % 4 == 0 ? RandomReductions(seed).Make() : RandomOpList(seed).Make();
+    const bool on_host = seed % 4 == 1;
+    Json list = seed % 4 == 0 ? RandomReductions(seed).Make()
+                : on_host     ? RandomHostList(seed).Make()
+                              : RandomOpList(seed).Make();
     NamedGraph graph;
     try {
       graph = compiler::ReadNamedGraph(list);
@@ -104,9 +108,10 @@ class OpListRuns : public test::ProgramFixture {
     }
     const OracleTensors inputs = RandomInputs(graph, random);
     std::string keys = RandomKeys(random, list.contains("hints"));
+    if (on_host) ++counts.on_host;
     WriteList(list, graph, inputs);
     // A plan is of one program; from the list, or from a file beside it.
-    if (keys.find("mode = \"program\"") != std::string::npos && seed % 3 != 0) {
+    if (keys.find("mode = \"program\"") != std::string::npos && seed % 3 != 0 && !on_host) {
       Json plan = RandomPlan(compiler::EliminateDeadCode(graph), seed ^ 0x5A5A).Make(true);
       ++counts.planned;
       if (seed % 2 == 0) {
@@ -187,8 +192,9 @@ TEST_F(OpListRuns, TheStatusSaysWhetherTheOutputsAreRight) {
   for (const auto& [what, count] : counts.refusals)
     std::printf("  %5d refused: %s\n", count, what.c_str());
   std::printf(
-      "  %d runs, %d with a plan, %d refused, %d status 1, %lld of %lld elements compared\n",
-      counts.runs, counts.planned, counts.refused, counts.failed,
+      "  %d runs, %d with a plan, %d with operations of the host, %d refused, %d status 1, %lld of "
+      "%lld elements compared\n",
+      counts.runs, counts.planned, counts.on_host, counts.refused, counts.failed,
       static_cast<long long>(counts.elements - counts.unknown),
       static_cast<long long>(counts.elements));
   std::printf("  %lld of %lld elements not decided\n", static_cast<long long>(counts.undecided),

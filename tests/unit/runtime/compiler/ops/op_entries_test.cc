@@ -82,6 +82,9 @@ std::string Count(const OpEntry& entry) {
 }
 
 std::string Types(const OpEntry& entry) {
+  if (entry.gives_int32) return "any; gives int32";
+  if (entry.kind == OpEntry::Kind::kHost)
+    return entry.name.rfind("bitwise", 0) == 0 ? "int32" : "float16, float32, int32";
   if (entry.op_funcs.empty()) return "";
   switch (entry.op_funcs.front().op_class) {
     case OpFuncClass::kMatmul:
@@ -114,6 +117,18 @@ std::string Shape(const OpEntry& entry) {
       return "of the first, with those of the second for `dim`";
     case OpEntry::Kind::kScatter:
       return "of the first";
+    case OpEntry::Kind::kHost:
+      switch (entry.host_shape) {
+        case OpEntry::HostShape::kBroadcast:
+          return "broadcast";
+        case OpEntry::HostShape::kOperand:
+          return "of the first";
+        case OpEntry::HostShape::kWithoutDim:
+          return "without `dim`";
+        case OpEntry::HostShape::kChosen:
+          return "of the second, with what else the first has";
+      }
+      break;
     case OpEntry::Kind::kExtern:
       break;
   }
@@ -135,6 +150,7 @@ std::string Instructions(const OpEntry& entry) {
   if (entry.kind == OpEntry::Kind::kCat) return "a copy of each operand";
   if (entry.kind == OpEntry::Kind::kGather) return Code("load") + " of a block for each index";
   if (entry.kind == OpEntry::Kind::kScatter) return Code("store") + " of a block for each index";
+  if (entry.kind == OpEntry::Kind::kHost) return "nothing: the host does";
   if (entry.op_funcs.empty()) return "nothing";
   const OpFunc& func = entry.op_funcs.front();
   switch (func.op_class) {
@@ -231,6 +247,7 @@ How far a result may be from the real number that the meaning gives:
 * A reduction combines fp32 values in the order that the program format states, and rounds once. `amax`, `amin` and `absmax`
   are exact.
 * A matmul adds exact products in fp32, in the order that the program format states, and rounds once.
+* What [the host](operation-lists.md#what-the-host-computes) computes is rounded once to the type of the result; integers are exact.
 
 Every run is compared with a reference that rounds in the same places, bit for bit, and with real numbers. The reference's
 functions are in `cosim/reference/reference_functions.cc` and share no code with the model.
