@@ -247,7 +247,7 @@ How far a result may be from the real number that the meaning gives:
 * A reduction combines fp32 values in the order that the program format states, and rounds once. `amax`, `amin` and `absmax`
   are exact.
 * A matmul adds exact products in fp32, in the order that the program format states, and rounds once.
-* What [the host](operation-lists.md#what-the-host-computes) computes is rounded once to the type of the result; integers are exact.
+* What [the host](host-operations.md) computes is rounded once to the type of the result; integers are exact.
 
 Every run is compared with a reference that rounds in the same places, bit for bit, and with real numbers. The reference's
 functions are in `cosim/reference/reference_functions.cc` and share no code with the model.
