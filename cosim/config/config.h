@@ -143,6 +143,7 @@ struct ModelConfig {
   uint64_t context = 0;     // tokens of each with the new ones; 0: sequence
   uint64_t vocabulary = 0;  // 0: no output head
   bool load_weights = true;
+  std::string weights = "linear";  // or "transposed": how a step finds the matrices of its products
 };
 
 // Fused attention (workload.op = "attention"). Sizes in elements.

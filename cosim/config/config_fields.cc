@@ -197,6 +197,10 @@ void DescribeModel(FieldCollector& f, ModelConfig& model) {
          "true: weights and KV cache are copied to the card before the step; false, with "
          "workload.functional = false only: they are there already, which saves the simulation of "
          "their copies");
+  f.Choice("weights", model.weights, {"linear", "transposed"},
+           "How weights are held. linear: [outputs, inputs], as PyTorch's layers have them, and "
+           "each step restickifies a weight before its product, as programs of the public compiler "
+           "do; transposed: [inputs, outputs], as the product takes them");
 }
 
 }  // namespace

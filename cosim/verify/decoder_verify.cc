@@ -15,8 +15,9 @@ namespace {
 
 class DecoderValues {
  public:
-  DecoderValues(const std::vector<WorkloadTensor>& tensors, const std::vector<HostData>& inputs)
-      : tensors_(tensors), inputs_(inputs) {}
+  DecoderValues(const std::vector<WorkloadTensor>& tensors, const std::vector<HostData>& inputs,
+                bool linear_weights)
+      : tensors_(tensors), inputs_(inputs), linear_weights_(linear_weights) {}
 
   size_t Place(const std::string& name) const {
     const auto found = std::find_if(tensors_.begin(), tensors_.end(),
@@ -39,18 +40,33 @@ class DecoderValues {
     return values;
   }
 
+  // A matrix as [inputs, outputs].
+  DoubleTensor Matrix(const std::string& name) const {
+    DoubleTensor values = Of(name);
+    if (!linear_weights_) return values;
+    const std::vector<int64_t>& shape = tensors_[Place(name)].shape;
+    const auto outputs = static_cast<size_t>(shape[0]), inputs = static_cast<size_t>(shape[1]);
+    DoubleTensor turned(values.size());
+    for (size_t o = 0; o < outputs; ++o)
+      for (size_t i = 0; i < inputs; ++i) turned[i * outputs + o] = values[o * inputs + i];
+    return turned;
+  }
+
   DecoderLayer Layer(int64_t number) const {
     const auto of = [&](const char* name) { return Of(fmt::format("layers.{}.{}", number, name)); };
+    const auto matrix = [&](const char* name) {
+      return Matrix(fmt::format("layers.{}.{}", number, name));
+    };
     DecoderLayer layer;
     layer.norm1 = of("norm1");
-    layer.wq = of("wq");
-    layer.wk = of("wk");
-    layer.wv = of("wv");
-    layer.wo = of("wo");
+    layer.wq = matrix("wq");
+    layer.wk = matrix("wk");
+    layer.wv = matrix("wv");
+    layer.wo = matrix("wo");
     layer.norm2 = of("norm2");
-    layer.gate = of("gate");
-    layer.up = of("up");
-    layer.down = of("down");
+    layer.gate = matrix("gate");
+    layer.up = matrix("up");
+    layer.down = matrix("down");
     layer.keys = of("keys");
     layer.values = of("values");
     return layer;
@@ -59,20 +75,22 @@ class DecoderValues {
  private:
   const std::vector<WorkloadTensor>& tensors_;
   const std::vector<HostData>& inputs_;
+  bool linear_weights_;
 };
 
 }  // namespace
 
-void MeasureAgainstDecoder(const DecoderShape& shape, const std::vector<WorkloadTensor>& tensors,
+void MeasureAgainstDecoder(const DecoderShape& shape, bool linear_weights,
+                           const std::vector<WorkloadTensor>& tensors,
                            const std::vector<HostData>& inputs,
                            const std::vector<HostData>& outputs, Verification& result) {
-  const DecoderValues values(tensors, inputs);
+  const DecoderValues values(tensors, inputs, linear_weights);
   DecoderInputs decoder;
   decoder.x = values.Of("x");
   for (int64_t i = 0; i < shape.layers; ++i) decoder.layers.push_back(values.Layer(i));
   if (shape.vocabulary > 0) {
     decoder.norm = values.Of("norm");
-    decoder.head = values.Of("head");
+    decoder.head = values.Matrix("head");
   }
   const DoubleTensor ideal = EvaluateDecoder(shape, decoder);
   // Limits are not needed beside a tolerance that the user gave.

@@ -13,9 +13,10 @@ namespace spyre::cosim {
 
 // Adds the errors of the output "y" to `result`, and to its reference what was compared. tensors:
 // of the model, by the names of decoder_reference.h ("x", "layers.0.wq", ..., "norm", "head");
-// inputs and outputs: one per tensor. Limits are derived as for a list of operations
-// (rounding_limits.h).
-void MeasureAgainstDecoder(const DecoderShape& shape, const std::vector<WorkloadTensor>& tensors,
+// inputs and outputs: one per tensor. linear_weights: matrices are [outputs, inputs], not as the
+// reference has them. Limits are derived as for a list of operations (rounding_limits.h).
+void MeasureAgainstDecoder(const DecoderShape& shape, bool linear_weights,
+                           const std::vector<WorkloadTensor>& tensors,
                            const std::vector<HostData>& inputs,
                            const std::vector<HostData>& outputs, Verification& result);
 

@@ -106,6 +106,15 @@ DecoderKernel MatmulKernel(int64_t rows, int64_t batch, int64_t k, int64_t n) {
           graph.Take(out)};
 }
 
+DecoderKernel RestickifyKernel(int64_t rows, int64_t cols) {
+  GraphBuilder graph;
+  const int r = graph.Dim("R", rows), c = graph.Dim("C", cols);
+  const int x = graph.Input("x", {r, c});
+  const int out = graph.Computed("out", {c, r});
+  graph.Op("restickify", {x}, out, {r});
+  return {fmt::format("restickify_{}x{}", rows, cols), DecoderPart::kRestickify, graph.Take(out)};
+}
+
 DecoderKernel NormKernel(const DecoderSizes& sizes, int64_t rows) {
   GraphBuilder graph;
   const int s = graph.Dim("S", rows), b = graph.Dim("B", sizes.batch),

@@ -13,6 +13,8 @@ namespace spyre::cosim {
 
 // x [rows, batch, k] by weight [k, n].
 DecoderKernel MatmulKernel(int64_t rows, int64_t batch, int64_t k, int64_t n);
+// A matrix [rows, cols] to [cols, rows].
+DecoderKernel RestickifyKernel(int64_t rows, int64_t cols);
 // x and weight [hidden]: RMS norm of each row.
 DecoderKernel NormKernel(const DecoderSizes& sizes, int64_t rows);
 DecoderKernel AddKernel(const DecoderSizes& sizes);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
@@ -39,8 +40,8 @@ class StackBuilder {
   size_t Activation(const char* name, int64_t width) {
     return Tensor(name, Use::kActivation, Rows(width));
   }
-  size_t Weight(const std::string& name, Shape shape) {
-    return Tensor(name, Use::kWeight, std::move(shape), true);
+  size_t Weight(const std::string& name, int64_t width) {  // of a norm
+    return Tensor(name, Use::kWeight, {width}, true);
   }
 
   void AddSharedTensors() {
@@ -79,15 +80,35 @@ class StackBuilder {
     return stack_.kernels.size() - 1;
   }
 
-  void Step(const char* name, DecoderKernel kernel, std::vector<size_t> tensors) {
+  void Step(const std::string& name, DecoderKernel kernel, std::vector<size_t> tensors) {
     const size_t number = Kernel(std::move(kernel));
     stack_.steps.push_back({prefix_ + name, layer_, number, std::move(tensors)});
   }
 
-  void Matmul(const char* name, size_t x, size_t weight, size_t out) {
-    const Shape& w = stack_.tensors[weight].shape;
-    const int64_t rows = stack_.tensors[x].shape.front();
-    Step(name, MatmulKernel(rows, sizes_.batch, w[0], w[1]), {x, weight, out});
+  // The product of x with a weight of its own. The weight is called as the step, or otherwise.
+  void Matmul(const char* name, size_t x, size_t out, const char* weight = nullptr) {
+    const Shape from = stack_.tensors[x].shape;  // tensors are added below
+    const int64_t inputs = from.back(), outputs = stack_.tensors[out].shape.back();
+    Shape shape = {inputs, outputs};
+    if (sizes_.linear_weights) std::swap(shape[0], shape[1]);
+    size_t matrix =
+        Tensor(prefix_ + (weight != nullptr ? weight : name), Use::kWeight, std::move(shape), true);
+    if (sizes_.linear_weights) {
+      const size_t turned = Turned(inputs, outputs);
+      Step(fmt::format("restickify_{}", name), RestickifyKernel(outputs, inputs), {matrix, turned});
+      matrix = turned;
+    }
+    Step(name, MatmulKernel(from.front(), sizes_.batch, inputs, outputs), {x, matrix, out});
+  }
+
+  // What weights of one shape are turned into, one after the other.
+  size_t Turned(int64_t inputs, int64_t outputs) {
+    const auto [place, is_new] = turned_.try_emplace({inputs, outputs});
+    if (is_new) {
+      place->second =
+          Tensor(fmt::format("weight_{}x{}", inputs, outputs), Use::kActivation, {inputs, outputs});
+    }
+    return place->second;
   }
 
   void AddLayer(int layer) {
@@ -95,18 +116,17 @@ class StackBuilder {
     prefix_ = fmt::format("layers.{}.", layer);
     const size_t in = layer == 0 ? x_ : hidden_;
     const size_t out = layer + 1 == sizes_.layers && sizes_.vocabulary == 0 ? y_ : hidden_;
-    const size_t norm1 = Weight(prefix_ + "norm1", {sizes_.hidden});
+    const size_t norm1 = Weight(prefix_ + "norm1", sizes_.hidden);
     Step("norm1", NormKernel(sizes_, sizes_.sequence), {in, norm1, normed_});
     Attend();
-    const size_t wo = Weight(prefix_ + "wo", {sizes_.query_width(), sizes_.hidden});
-    Matmul("o", attended_, wo, projected_);
+    Matmul("o", attended_, projected_, "wo");
     Step("add1", AddKernel(sizes_), {in, projected_, residual_});
-    const size_t norm2 = Weight(prefix_ + "norm2", {sizes_.hidden});
+    const size_t norm2 = Weight(prefix_ + "norm2", sizes_.hidden);
     Step("norm2", NormKernel(sizes_, sizes_.sequence), {residual_, norm2, normed_});
-    Matmul("gate", normed_, Weight(prefix_ + "gate", {sizes_.hidden, sizes_.mlp}), gate_);
-    Matmul("up", normed_, Weight(prefix_ + "up", {sizes_.hidden, sizes_.mlp}), up_);
+    Matmul("gate", normed_, gate_);
+    Matmul("up", normed_, up_);
     Step("swiglu", SwigluKernel(sizes_), {gate_, up_, product_});
-    Matmul("down", product_, Weight(prefix_ + "down", {sizes_.mlp, sizes_.hidden}), projected_);
+    Matmul("down", product_, projected_);
     Step("add2", AddKernel(sizes_), {residual_, projected_, out});
   }
 
@@ -114,18 +134,15 @@ class StackBuilder {
   void Attend() {
     const bool has_past = sizes_.context > sizes_.sequence;
     const Shape cache = {sizes_.cache_rows(), sizes_.batch, sizes_.kv_width()};
-    const size_t wq = Weight(prefix_ + "wq", {sizes_.hidden, sizes_.query_width()});
-    const size_t wk = Weight(prefix_ + "wk", {sizes_.hidden, sizes_.kv_width()});
-    const size_t wv = Weight(prefix_ + "wv", {sizes_.hidden, sizes_.kv_width()});
     // What is behind the context is read too, and must be finite.
     const bool is_input = has_past || !sizes_.fills_cache();
     const size_t keys = Tensor(prefix_ + "keys", Use::kKvCache, cache, is_input);
     const size_t values = Tensor(prefix_ + "values", Use::kKvCache, cache, is_input);
     const size_t new_keys = sizes_.fills_cache() ? keys : k_rotated_;
     const size_t new_values = sizes_.fills_cache() ? values : v_;
-    Matmul("q", normed_, wq, q_);
-    Matmul("k", normed_, wk, k_);
-    Matmul("v", normed_, wv, new_values);
+    Matmul("q", normed_, q_, "wq");
+    Matmul("k", normed_, k_, "wk");
+    Matmul("v", normed_, new_values, "wv");
     Step("rotate_q", RotaryKernel(sizes_, sizes_.heads),
          {q_, q_, rotation_, cos_, sin_, q_rotated_});
     Step("rotate_k", RotaryKernel(sizes_, sizes_.kv_heads),
@@ -157,16 +174,16 @@ class StackBuilder {
            {hidden_, last});
     }
     const size_t normed = Tensor("last_normed", Use::kActivation, row);
-    Step("norm", NormKernel(sizes_, 1), {last, Weight("norm", {sizes_.hidden}), normed});
-    const size_t head = Weight("head", {sizes_.hidden, sizes_.vocabulary});
+    Step("norm", NormKernel(sizes_, 1), {last, Weight("norm", sizes_.hidden), normed});
     y_ = Tensor("y", Use::kActivation, {1, sizes_.batch, sizes_.vocabulary}, false, true);
-    Matmul("logits", normed, head, y_);
+    Matmul("logits", normed, y_, "head");
   }
 
   const DecoderSizes& sizes_;
   DecoderStack stack_;
   int layer_ = DecoderStep::kNoLayer;
-  std::string prefix_;  // of names in the layer
+  std::string prefix_;                                    // of names in the layer
+  std::map<std::pair<int64_t, int64_t>, size_t> turned_;  // by [inputs, outputs]
   size_t x_ = 0, hidden_ = 0, y_ = 0;
   size_t normed_ = 0, q_ = 0, k_ = 0, v_ = 0, q_rotated_ = 0, k_rotated_ = 0, attended_ = 0;
   size_t projected_ = 0, residual_ = 0, gate_ = 0, up_ = 0, product_ = 0;
@@ -192,8 +209,8 @@ int64_t DecoderSizes::cache_rows() const {
 }
 
 const char* Name(DecoderPart part) {
-  constexpr const char* kNames[] = {"matmul", "attention", "norm", "rotary",
-                                    "swiglu", "residual",  "copy"};
+  constexpr const char* kNames[] = {"matmul", "restickify", "attention", "norm",
+                                    "rotary", "swiglu",     "residual",  "copy"};
   return kNames[static_cast<size_t>(part)];
 }
 
@@ -209,6 +226,7 @@ DecoderSizes DecoderSizesOf(const ModelConfig& model) {
   s.sequence = static_cast<int64_t>(model.sequence);
   s.context = model.context == 0 ? s.sequence : static_cast<int64_t>(model.context);
   s.vocabulary = static_cast<int64_t>(model.vocabulary);
+  s.linear_weights = model.weights == "linear";
   RequireWholeSticks("hidden", s.hidden);
   RequireWholeSticks("mlp", s.mlp);
   RequireWholeSticks("head_size", s.head_size);

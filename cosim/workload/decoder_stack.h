@@ -24,6 +24,7 @@ struct DecoderSizes {
   int64_t layers = 0, hidden = 0, mlp = 0;
   int64_t heads = 0, kv_heads = 0, head_size = 0;
   int64_t batch = 0, sequence = 0, context = 0, vocabulary = 0;
+  bool linear_weights = true;  // [outputs, inputs], turned before each product
 
   int64_t query_width() const { return heads * head_size; }
   int64_t kv_width() const { return kv_heads * head_size; }
@@ -39,7 +40,16 @@ struct DecoderSizes {
 DecoderSizes DecoderSizesOf(const ModelConfig& model);
 
 // What a kernel is for; times are summed up by it.
-enum class DecoderPart : uint8_t { kMatmul, kAttention, kNorm, kRotary, kSwiglu, kResidual, kCopy };
+enum class DecoderPart : uint8_t {
+  kMatmul,
+  kRestickify,  // of weights
+  kAttention,
+  kNorm,
+  kRotary,
+  kSwiglu,
+  kResidual,
+  kCopy,
+};
 const char* Name(DecoderPart part);  // "matmul"
 
 // Rows of one tensor to rows of another, both [rows, batch, width].
@@ -84,7 +94,8 @@ struct DecoderStack {
 
 // The names that the reference knows them by: inputs "x", "layers.N.norm1", ".wq", ".wk", ".wv",
 // ".wo", ".norm2", ".gate", ".up", ".down", ".keys", ".values", "norm", "head", "cos", "sin",
-// "rotation", "mask"; the output is "y".
+// "rotation", "mask"; the output is "y". Matrices are [inputs, outputs], with linear_weights
+// [outputs, inputs].
 DecoderStack BuildDecoderStack(const DecoderSizes& sizes);
 
 }  // namespace spyre::cosim

@@ -79,15 +79,17 @@ class ModelPlanner {
   }
 
   // Weights for which results keep the magnitude of what they are made of.
-  static void GiveData(const DecoderTensor& planned, const DecoderTables& tables,
-                       WorkloadTensor& tensor) {
+  void GiveData(const DecoderTensor& planned, const DecoderTables& tables,
+                WorkloadTensor& tensor) const {
     if (planned.use == Use::kTable) {
       tensor.data = tables.Data(planned.name);
     } else if (planned.use == Use::kWeight && planned.shape.size() == 1) {
       tensor.mean = 1;
       tensor.scale = 0.25;
     } else if (planned.use == Use::kWeight) {
-      tensor.scale = std::sqrt(3.0 / static_cast<double>(planned.shape.front()));
+      const int64_t inputs =
+          plan_.sizes.linear_weights ? planned.shape.back() : planned.shape.front();
+      tensor.scale = std::sqrt(3.0 / static_cast<double>(inputs));
     }
   }
 
@@ -220,7 +222,7 @@ Verification ModelWorkload::Verify(const std::vector<HostData>& inputs,
   shape.sequence = sizes_.sequence;
   shape.context = sizes_.context;
   shape.vocabulary = sizes_.vocabulary;
-  MeasureAgainstDecoder(shape, list.tensors, inputs, outputs, result);
+  MeasureAgainstDecoder(shape, sizes_.linear_weights, list.tensors, inputs, outputs, result);
   return result;
 }
 

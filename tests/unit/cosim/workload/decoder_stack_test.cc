@@ -58,6 +58,8 @@ TEST(DecoderStack, LayersLaunchTheSameKernels) {
   one.layers = 1;
   EXPECT_EQ(Stack(Small()).kernels.size(), Stack(one).kernels.size());
   EXPECT_EQ(Stack(Small()).steps.size(), 3 * Stack(one).steps.size());
+  EXPECT_EQ(Stack(one).steps.size(), 15u + 7) << "as below, and each product turns its weight";
+  one.weights = "transposed";
   EXPECT_EQ(Stack(one).steps.size(), 15u)
       << "2 norms, q, k, v, o, gate, up, down, 2 rotations, attention, swiglu, 2 sums; no copies";
 }
@@ -106,7 +108,9 @@ TEST(DecoderStack, EveryStepReadsWhatIsThereAndTheLastWritesTheResult) {
 }
 
 TEST(DecoderStack, ADecodeAppendsToTheCacheBeforeItIsRead) {
-  const DecoderStack stack = Stack(Decode());
+  ModelConfig model = Decode();
+  model.weights = "transposed";
+  const DecoderStack stack = Stack(model);
   std::vector<std::string> names;
   for (const DecoderStep& step : stack.steps)
     if (step.layer == 1) names.push_back(step.name);
