@@ -15,6 +15,7 @@
 #include "cosim/config/effect.h"
 #include "cosim/config/fault_tables.h"
 #include "cosim/config/host_preset.h"
+#include "cosim/config/memory_rate.h"
 #include "cosim/config/tenants.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
@@ -330,6 +331,7 @@ RunConfig Build(toml::table document, const std::string& name, const fs::path& b
     FindHostPreset(config.host, sets[i], "--set " + overrides[i]);
   ApplyHostPreset(config.host);
 
+  const model::MemoryConfig memory_of_preset = config.card.memory;
   std::vector<Field> fields = Fields(config);
   config.source = name;
   config.cards.count = cards.value_or(config.cards.count);
@@ -341,6 +343,7 @@ RunConfig Build(toml::table document, const std::string& name, const fs::path& b
   }
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
+  FollowMemoryRate(memory_of_preset, config);
   ApplyCompiler(config);
   config.card.faults = ReadFaults(config.fault, config.card);
   try {

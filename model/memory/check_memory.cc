@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/memory/check_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string>
 
 #include "base/error.h"
 #include "model/memory/lpddr5_timing.h"
@@ -17,6 +20,19 @@ void RequireAtLeast(const char* key, uint64_t value, const char* least_key, uint
                  value, least_key, least, least);
 }
 
+// Rates whose bursts take whole periods: the next slower and the next faster one.
+std::string RatesNear(const MemoryConfig& m, double burst_ps) {
+  std::string text;
+  const auto fewer = static_cast<uint64_t>(burst_ps / static_cast<double>(m.clock_ps));
+  for (const uint64_t periods : {fewer + 1, fewer}) {
+    const uint64_t ps = periods * m.clock_ps;
+    if (ps == 0 || m.burst_length * 1000000 % ps != 0) continue;
+    text += fmt::format("{}{}", text.empty() ? "card.memory.transfer_mts = " : " or ",
+                        m.burst_length * 1000000 / ps);
+  }
+  return text.empty() ? "change card.memory.clock_ps too" : text + " is possible";
+}
+
 void CheckBus(const MemoryConfig& m) {
   if (m.channels == 0) throw BadInput("card.memory.channels = 0; make it at least 1");
   if (m.channel_bits == 0 || m.channel_bits % 8 != 0) {
@@ -26,18 +42,19 @@ void CheckBus(const MemoryConfig& m) {
     throw BadInput("card.memory.clock_ps and card.memory.transfer_mts must be at least 1");
   if (m.burst_length == 0 || m.burst_length * 1000000 % m.transfer_mts != 0 ||
       m.burst_length * 1000000 / m.transfer_mts % m.clock_ps != 0) {
+    const double burst =
+        static_cast<double>(m.burst_length) * 1e6 / static_cast<double>(m.transfer_mts);
     throw BadInput(
-        "a burst of card.memory.burst_length = {} at card.memory.transfer_mts = {} takes {} ps, "
-        "not a whole number of periods of card.memory.clock_ps = {}",
-        m.burst_length, m.transfer_mts,
-        static_cast<double>(m.burst_length) * 1e6 / static_cast<double>(m.transfer_mts),
-        m.clock_ps);
+        "a burst of card.memory.burst_length = {} at card.memory.transfer_mts = {} takes {:.6g} "
+        "ps, not a whole number of periods of card.memory.clock_ps = {}; {}",
+        m.burst_length, m.transfer_mts, burst, m.clock_ps, RatesNear(m, burst));
   }
   const uint64_t burst_ps = m.burst_length * 1000000 / m.transfer_mts;
   if (m.t_ccd_l_ps != burst_ps && m.t_ccd_l_ps != 2 * burst_ps) {
     throw BadInput(
-        "card.memory.t_ccd_l_ps = {} must be one burst ({} ps, no bank groups) or two ({} ps)",
-        m.t_ccd_l_ps, burst_ps, 2 * burst_ps);
+        "card.memory.t_ccd_l_ps = {0} must be one burst ({1} ps, no bank groups) or two ({2} ps) "
+        "at card.memory.transfer_mts = {3}; for example --set card.memory.t_ccd_l_ps={2}",
+        m.t_ccd_l_ps, burst_ps, 2 * burst_ps, m.transfer_mts);
   }
 }
 
