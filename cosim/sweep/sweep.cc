@@ -21,6 +21,7 @@
 #include "base/files.h"
 #include "base/json_text.h"
 #include "cosim/config/config.h"
+#include "cosim/config/direction.h"
 #include "cosim/sweep/journal.h"
 #include "cosim/sweep/slurm_sweep.h"
 #include "cosim/sweep/sqlite_file.h"
@@ -140,7 +141,7 @@ void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const C
 }
 
 // Every combination of some keys of `config`, and as objectives the launch window and each of the
-// keys, so that the front is what a smaller key costs in time. over: "KEY=VALUE,VALUE...", values
+// keys, so that the front is what a cheaper card costs in time. over: "KEY=VALUE,VALUE...", values
 // as in TOML. Throws Error(kBadInput).
 Grid GridOver(const std::string& config, const std::vector<std::string>& over) {
   std::string objectives = "\"launch_ns\"", axes;
@@ -161,6 +162,15 @@ Grid GridOver(const std::string& config, const std::vector<std::string>& over) {
       config);
   grid.config = config;  // as it was given, for the commands that are proposed
   return grid;
+}
+
+// Of a key as an objective less is better, because less of most things is cheaper: cores, channels,
+// rates. A latency is dearer when it is smaller.
+bool IsCheaperWhenLarger(const std::string& key) {
+  RunConfig config;
+  for (const Field& field : Fields(config))
+    if (field.key == key) return DirectionOf(field) == Direction::kLessIsFaster;
+  return false;
 }
 
 }  // namespace
@@ -237,8 +247,9 @@ SweepResults CollectSweep(const PlannedSweep& planned) {
   for (const std::string& name : planned.grid.objectives) {
     const bool is_key =
         std::find(results.keys.begin(), results.keys.end(), name) != results.keys.end();
-    results.objectives.push_back(
-        {name, !is_key && NumberFigures()[NumberFigure(name)].more_is_better});
+    results.objectives.push_back({name, is_key
+                                            ? IsCheaperWhenLarger(name)
+                                            : NumberFigures()[NumberFigure(name)].more_is_better});
   }
   for (auto& [point, result] : ReadAll(planned))
     results.rows.push_back({point, planned.points[point].values, std::move(result), false});

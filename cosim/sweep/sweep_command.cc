@@ -95,7 +95,7 @@ void AddSweepCommand(
           .Add(
               "--over", a->options.over,
               "instead of a grid: every combination of such keys, as card.memory.channels=8,16,32; "
-              "the front is what a smaller one costs in time; may be repeated")
+              "the front is what a cheaper card costs in time; may be repeated")
           .Placeholder("KEY=VALUE,...");
   command
       .Add("--out", a->options.out, "directory of journal and results (out/ and the grid's name)")

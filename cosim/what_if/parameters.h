@@ -9,14 +9,9 @@
 #include <vector>
 
 #include "cosim/config/config.h"
+#include "cosim/config/direction.h"
 
 namespace spyre::cosim {
-
-enum class Direction : uint8_t {
-  kMoreIsFaster,
-  kLessIsFaster,
-  kEither,  // a threshold: which way is faster depends on the run
-};
 
 // What the effect of a parameter is looked for in.
 enum class Effect : uint8_t {

@@ -106,6 +106,26 @@ TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
   EXPECT_THAT(test::BadInputOf([&] { Run(options); }), HasSubstr("--over card.cores: must be"));
 }
 
+// The dearest card has the shorter latency and the more channels.
+TEST_F(SweepTest, ALongerLatencyIsTheCheaperOne) {
+  WriteFile(PathOf("add.toml"), "[workload]\nop = \"add\"\nrows = 256\ncols = 256\n", "config");
+  SweepOptions options = Options("over");
+  options.grid = PathOf("add.toml");
+  options.over = {"card.memory.controller_ns=40,400", "card.memory.channels=16"};
+  EXPECT_EQ(Run(options), 0);
+  std::istringstream lines(TextOf("over/results.jsonl"));
+  std::map<int, std::pair<double, bool>> points;
+  for (std::string line; std::getline(lines, line);) {
+    const Json row = Json::parse(line);
+    points[row["set"]["card.memory.controller_ns"]] = {row["launch_ns"].get<double>(),
+                                                       row["pareto"].get<bool>()};
+  }
+  ASSERT_EQ(points.size(), 2u);
+  ASSERT_LT(points[40].first, points[400].first);
+  EXPECT_TRUE(points[40].second) << "the faster one";
+  EXPECT_TRUE(points[400].second) << "the cheaper one";
+}
+
 TEST_F(SweepTest, EveryPointHasARowAndInfeasibleOnesTheirReason) {
   EXPECT_EQ(Run(Options("out")), 0);
   EXPECT_THAT(printed_, HasSubstr("8 of 8 points: 6 done, 2 infeasible"));
