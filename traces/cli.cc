@@ -138,7 +138,9 @@ int RunLx(const Arguments& args, std::ostream& out) {
 }
 
 int RunReport(const Arguments& args, std::ostream& out) {
-  const std::string path = ResultPath(args.output, args.file, ".html");
+  // The page of two runs is not that of the first.
+  const std::string path =
+      ResultPath(args.output, args.file, args.file_b.empty() ? ".html" : ".compared.html");
   const Trace trace = ReadTrace(args.file);
   std::optional<Trace> other;
   std::vector<ReportRun> runs = {{trace, args.file, ReportBeside(args.file, trace)}};
@@ -184,7 +186,9 @@ void AddTraceCommands(command_line::Command& trace, std::ostream& out) {
       .Add("FILE_B", a->file_b,
            "the trace of a second run, shown beside the first: what changed, and one time axis")
       .Completes(Words::kFiles);
-  add_output(report, "output file, - for standard output; default: FILE with .html");
+  add_output(report,
+             "output file, - for standard output; default: FILE with .html, of two runs with "
+             ".compared.html");
 
   Command& summary =
       add("summary", "Print kernels, streams, units, and what a kernel waited for", RunSummary);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "traces/text.h"
+#include "traces/window.h"
 
 namespace spyre::trace {
 namespace {
@@ -79,6 +80,32 @@ std::string Changes(const char* title, const char* time, const std::vector<Chang
   return out;
 }
 
+// What most readers want to know: how much longer the launches of B take, and where most of that
+// is.
+std::string Answer(const Diff& diff) {
+  if (diff.launch_a_ps == 0 || diff.launch_b_ps == 0) return "";
+  const uint64_t distance = Distance(diff.launch_a_ps, diff.launch_b_ps);
+  const bool longer = diff.launch_b_ps > diff.launch_a_ps;
+  std::string text =
+      distance == 0
+          ? fmt::format("B's launches take as long as A's, {}", FormatTime(diff.launch_a_ps))
+          : fmt::format("B's launches take {:.1f} % {}: {}, A's {}",
+                        100 * static_cast<double>(distance) / static_cast<double>(diff.launch_a_ps),
+                        longer ? "longer" : "less", FormatTime(diff.launch_b_ps),
+                        FormatTime(diff.launch_a_ps));
+  // Sorted by their change; transfers before the launches may have changed too.
+  const auto most =
+      std::find_if(diff.operations.begin(), diff.operations.end(), [&](const Change& change) {
+        return StartsWith(change.name, "COMPUTE") && change.time_a_ps != change.time_b_ps &&
+               (change.time_b_ps > change.time_a_ps) == longer;
+      });
+  if (distance > 0 && most != diff.operations.end()) {
+    text += fmt::format("; most of it in {} ({})", most->name,
+                        SignedTime(most->time_a_ps, most->time_b_ps));
+  }
+  return text + "\n";
+}
+
 nlohmann::json ChangesJson(const std::vector<Change>& changes) {
   auto out = nlohmann::json::array();
   for (const Change& change : changes) {
@@ -103,6 +130,9 @@ Diff Compare(const Trace& trace_a, const Trace& trace_b) {
   diff.is_identical = a.digest == b.digest;
   diff.run_a_ps = a.run_ps();
   diff.run_b_ps = b.run_ps();
+  const Interval launch_a = LaunchWindow(trace_a), launch_b = LaunchWindow(trace_b);
+  diff.launch_a_ps = launch_a.end_ps - launch_a.start_ps;
+  diff.launch_b_ps = launch_b.end_ps - launch_b.start_ps;
   diff.digest_a = a.digest;
   diff.digest_b = b.digest;
   diff.dropped_a = a.dropped;
@@ -125,11 +155,12 @@ std::string ToText(const Diff& diff, bool per_core) {
     return interrupted + fmt::format("identical: both runs have digest {:016x}", diff.digest_a) +
            (is_part ? "\n" : fmt::format(" and took {}\n", FormatTime(diff.run_a_ps)));
   }
-  std::string out = interrupted + fmt::format("Simulated time: A {}, B {}, change {} ({})\n",
-                                              FormatTime(diff.run_a_ps), FormatTime(diff.run_b_ps),
-                                              SignedTime(diff.run_a_ps, diff.run_b_ps),
-                                              FormatRelative(static_cast<double>(diff.run_a_ps),
-                                                             static_cast<double>(diff.run_b_ps)));
+  std::string out =
+      interrupted + Answer(diff) +
+      fmt::format(
+          "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
+          FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
+          FormatRelative(static_cast<double>(diff.run_a_ps), static_cast<double>(diff.run_b_ps)));
   if (is_part) {
     out += fmt::format(
         "Not whole runs: the oldest records were dropped, A {}, B {}. All figures are of the time "
@@ -153,6 +184,8 @@ nlohmann::json ToJson(const Diff& diff) {
           {"interrupted_b", diff.is_interrupted_b},
           {"sim_time_a_ns", static_cast<double>(diff.run_a_ps) / 1e3},
           {"sim_time_b_ns", static_cast<double>(diff.run_b_ps) / 1e3},
+          {"launch_a_ns", static_cast<double>(diff.launch_a_ps) / 1e3},
+          {"launch_b_ns", static_cast<double>(diff.launch_b_ps) / 1e3},
           {"control_blocks", ChangesJson(diff.operations)},
           {"groups", ChangesJson(diff.groups)},
           {"units", ChangesJson(diff.units)}};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/diff.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,6 +68,16 @@ TEST(Diff, TextShowsChangesAndCountsTheRest) {
   EXPECT_THAT(text, HasSubstr("2 more with the same figures"));
   EXPECT_THAT(text, Not(HasSubstr("core 01/pt")));
   EXPECT_THAT(ToText(diff, true), HasSubstr("core 01/pt"));
+}
+
+TEST(Diff, BeginsWithHowMuchLongerTheLaunchesTakeAndWhere) {
+  const Diff diff = Compare(SampleTrace(), LongerTrace());
+  ASSERT_GT(diff.launch_a_ps, 0u);
+  const double longer =
+      100 * (static_cast<double>(diff.launch_b_ps) / static_cast<double>(diff.launch_a_ps) - 1);
+  const std::string text = ToText(diff, false);
+  EXPECT_EQ(text.rfind(fmt::format("B's launches take {:.1f} % longer: ", longer), 0), 0u) << text;
+  EXPECT_THAT(text.substr(0, text.find('\n')), HasSubstr("; most of it in COMPUTE mm (+"));
 }
 
 TEST(Diff, SaysWhenItComparesPartsOfRuns) {
