@@ -71,6 +71,22 @@ std::string ToText(const Verdict& verdict, const TextStyle& style, size_t width,
 
 }  // namespace
 
+std::vector<VerdictLine> LinesOf(const Verdict& verdict) {
+  std::vector<VerdictLine> lines;
+  const auto add = [&](const char* label, const std::string& text) {
+    if (!text.empty()) lines.push_back({label, text});
+  };
+  add("ran", verdict.ran);
+  add(LabelOf(verdict.right).second, verdict.checked);
+  for (const std::string& problem : verdict.problems) add("problem", problem);
+  for (const std::string& note : verdict.notes) add("note", note);
+  add("time", verdict.time);
+  add("trust", verdict.trust);
+  add("bound by", verdict.bound);
+  for (const std::string& next : verdict.next) add("next", next);
+  return lines;
+}
+
 const char* Name(Rightness right) {
   switch (right) {
     case Rightness::kRight:

@@ -33,6 +33,13 @@ struct Verdict {
 
 inline constexpr size_t kVerdictLines = 12;
 
+// "bound by", and what stands behind it.
+struct VerdictLine {
+  std::string label, text;
+};
+// All there is to say but files and more, in order: for whoever shows a verdict elsewhere.
+std::vector<VerdictLine> LinesOf(const Verdict& verdict);
+
 // At most kVerdictLines lines at kDefaultWidth. What would help, then notes, then problems from the
 // last one on give way to what has no room; the problems left out are counted.
 std::string ToText(const Verdict& verdict, const TextStyle& style);

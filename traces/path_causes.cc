@@ -71,6 +71,16 @@ std::string_view ResourceText(std::string_view resource) {
   return resource;
 }
 
+const std::vector<Need>& Needs() {
+  static const std::vector<Need> needs = {
+      {"data", "data to move", {"memory", "ring", "partial_sums", "lx_port"}},
+      {"arithmetic", "arithmetic", {"pt", "vector"}},
+      {"waiting",
+       "waiting",
+       {"memory_latency", "ring_latency", "token_hand_over", "barrier", "sequencer"}}};
+  return needs;
+}
+
 const ResourceTime* Bound::rival() const {
   // Of 100 random configurations, others than the limit was chosen on, the resource that gained
   // most when it was simulated was the first one in 86, and the first or this one in 95; 37 had

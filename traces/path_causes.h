@@ -50,6 +50,15 @@ std::vector<std::string> ResourceNames();  // all that there are
 // "the data buses of device memory", for sentences. resource: a ResourceName.
 std::string_view ResourceText(std::string_view resource);
 
+// What a kernel can be made to need less of, and the resources on which it then spends less time.
+// Its author cannot make a memory faster, but can have the kernel move less.
+struct Need {
+  const char* name;  // "data", "arithmetic", "waiting", as in report.json
+  const char* text;  // "data to move", for "half the ..."
+  std::vector<std::string> resources;
+};
+const std::vector<Need>& Needs();
+
 struct ResourceTime {
   std::string resource;
   uint64_t time_ps;

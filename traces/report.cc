@@ -240,32 +240,23 @@ std::string VerdictHtml(const ReportRun& run, bool named) {
     const auto value = object.find(field);
     return value != object.end() && value->is_string() ? value->get<std::string>() : std::string();
   };
-  const auto list = [&](const char* field) {
-    const auto value = verdict.find(field);
-    return value != verdict.end() && value->is_array() ? *value : Json::array();
-  };
   const std::string status = text(verdict, "status");
   const bool good = status == "verified", bad = status == "wrong" || status == "fault";
-  row("ran", text(verdict, "ran"));
-  const std::string checked = text(verdict, "checked");
-  row(bad                        ? (status == "wrong" ? "WRONG" : "FAULT")
-      : status == "not_verified" ? "not verified"
-                                 : status,
-      checked.empty() ? "the run ended before its results were compared" : checked,
-      " class=\"status\"");
-  for (const Json& problem : list("problems"))
-    if (problem.is_string()) row("problem", problem.get<std::string>(), " class=\"status\"");
-  for (const Json& note : list("notes"))
-    if (note.is_string()) row("note", note.get<std::string>());
-  row("time", text(verdict, "time"));
-  row("trust", text(verdict, "trust"));
-  row("bound by", text(verdict, "bound"));
-  for (const Json& next : list("next")) {
-    if (!next.is_object() || !next.contains("change") || !next["change"].is_number()) continue;
-    const bool at_most = next.value("at_most", Json()) == Json(true);
-    row("next", fmt::format("{}: {} {:.0f} % less time (estimate, see {})", text(next, "what"),
-                            at_most ? "at most" : "about", -100 * next["change"].get<double>(),
-                            text(next, "confirm")));
+  const auto is_status = [](const std::string& label) {
+    return label == "verified" || label == "WRONG" || label == "FAULT" || label == "not verified" ||
+           label == "problem";
+  };
+  const Json lines = verdict.value("lines", Json());
+  if (lines.is_array()) {
+    for (const Json& line : lines) {
+      if (!line.is_object()) continue;
+      const std::string label = text(line, "label");
+      row(label, text(line, "text"), is_status(label) ? " class=\"status\"" : "");
+    }
+  } else {  // of a version that did not write the lines
+    row("ran", text(verdict, "ran"));
+    row(status, text(verdict, "checked"), " class=\"status\"");
+    for (const char* field : {"time", "trust", "bound"}) row(field, text(verdict, field));
   }
   return fmt::format("<section class=\"verdict{}\" aria-label=\"Verdict\"><dl>{}</dl></section>",
                      good  ? " good"

@@ -20,6 +20,7 @@
 #include "cosim/cli/modules.h"
 #include "cosim/cli/progress_bar.h"
 #include "cosim/cli/run_cases.h"
+#include "cosim/cli/simulated_steps.h"
 #include "cosim/cli/warnings.h"
 #include "cosim/gdb/gdb_server.h"
 #include "cosim/report/report.h"
@@ -198,6 +199,7 @@ ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
   }
   std::string out = args.out;
   if (out.empty()) out = "out/" + NameOf(args.config);
+  SimulatedSteps steps(args);
   std::unique_ptr<ProgressBar> bar;
   if (!args.json && !args.no_progress && isatty(STDERR_FILENO) != 0)
     bar = std::make_unique<ProgressBar>();
@@ -205,7 +207,7 @@ ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
   if (args.gdb_port) gdb = std::make_unique<GdbServer>(static_cast<uint16_t>(*args.gdb_port));
   std::optional<GrowingFile> table;
   const std::unique_ptr<PrintingMonitor> monitor = MakeMonitor(args.monitor, table);
-  const JudgedRun run = [&] {
+  JudgedRun run = [&] {
     try {
       return RunAndJudge(config, out,
                          {bar.get(),
@@ -222,6 +224,7 @@ ExitStatus RunCommand(const RunArguments& args, const Invocation& invocation) {
     }
   }();
   bar.reset();
+  steps.AddTo(run.result);
   const std::string report = WriteReport(run);
   const TextStyle style = invocation.StyleOf(STDOUT_FILENO);
   std::cout << (args.json      ? report

@@ -57,7 +57,7 @@ uint64_t SizeOf(const std::string& text) {
   return size << shift;
 }
 
-std::string Quoted(const std::string& value) {
+std::string ShellQuoted(const std::string& value) {
   std::string text = "'";
   for (const char c : value) text += c == '\'' ? "'\\''" : std::string(1, c);
   return text + "'";
@@ -65,7 +65,7 @@ std::string Quoted(const std::string& value) {
 
 void PrintEnvironment(const Variables& environment) {
   for (const auto& [name, value] : environment)
-    std::cout << fmt::format("export {}={}\n", name, Quoted(value));
+    std::cout << fmt::format("export {}={}\n", name, ShellQuoted(value));
 }
 
 // The report of the process that had the card; null: none of them opened it, or it ended before it

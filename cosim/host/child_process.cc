@@ -66,6 +66,11 @@ void WriteAll(int file, const std::string& text) {
   }
 }
 
+}  // namespace
+
+// Not unnamed, because WaitingChild has one.
+namespace child_process {
+
 // A child at work; it is ended with this object.
 class Child {
  public:
@@ -150,6 +155,12 @@ class Child {
   std::string received_;
 };
 
+}  // namespace child_process
+
+namespace {
+
+using child_process::Child;
+
 // Waits until a child has ended, and takes it out of `children`.
 Child AwaitOne(std::vector<Child>& children) {
   for (;;) {
@@ -201,6 +212,69 @@ std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size
       });
   return results;
 }
+
+class WaitingChild::Impl {
+ public:
+  explicit Impl(const Work& work) {
+    if (pipe(question_) != 0) throw BadInput("cannot make a pipe: {}", std::strerror(errno));
+    child_.emplace_back([this, &work] { return work(Question()); }, 0);
+    close(std::exchange(question_[0], -1));
+  }
+  ~Impl() {
+    for (const int end : question_)
+      if (end >= 0) close(end);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  ChildResult Ask(const std::string& question) {
+    const int file = std::exchange(question_[1], -1);
+    const bool sent = Send(file, question);
+    close(file);
+    if (!sent) return {{}, InternalError("the process that was to answer has ended")};
+    Child child = AwaitOne(child_);
+    return child.Take();
+  }
+
+ private:
+  // A child that has died is no reason to end this process.
+  static bool Send(int file, const std::string& text) {
+    struct sigaction ignore = {}, before = {};
+    ignore.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &ignore, &before);
+    size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t written = write(file, text.data() + done, text.size() - done);
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) break;
+      done += static_cast<size_t>(written);
+    }
+    sigaction(SIGPIPE, &before, nullptr);
+    return done == text.size();
+  }
+
+  // In the child. If nobody will ask, it ends.
+  std::string Question() {
+    close(question_[1]);
+    std::string question;
+    std::array<char, 1 << 12> buffer;
+    for (;;) {
+      const ssize_t count = read(question_[0], buffer.data(), buffer.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      question.append(buffer.data(), static_cast<size_t>(count));
+    }
+    if (question.empty()) _exit(EXIT_SUCCESS);
+    return question;
+  }
+
+  int question_[2] = {-1, -1};
+  std::vector<Child> child_;  // one, until it has been asked
+};
+
+WaitingChild::WaitingChild(const Work& work) : impl_(std::make_unique<Impl>(work)) {}
+WaitingChild::~WaitingChild() = default;
+ChildResult WaitingChild::Ask(const std::string& question) { return impl_->Ask(question); }
 
 std::vector<std::string> RunInChildren(const std::vector<ChildWork>& works, size_t at_once) {
   std::vector<std::string> answers;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +35,25 @@ std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size
 void ForEachInChildren(size_t count, size_t at_once,
                        const std::function<std::string(size_t number)>& work,
                        const std::function<void(size_t number, ChildResult result)>& ended);
+
+// A child that is made now and works later, on what it is then asked: for questions that come up
+// when this process has elaborated a card itself.
+class WaitingChild {
+ public:
+  using Work = std::function<std::string(const std::string& question)>;
+
+  explicit WaitingChild(const Work& work);
+  ~WaitingChild();  // ends it
+  WaitingChild(const WaitingChild&) = delete;
+  WaitingChild& operator=(const WaitingChild&) = delete;
+
+  // Once; waits for the answer. question: not empty. Throws Interruption.
+  ChildResult Ask(const std::string& question);
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // The bytes alone. Throws the error of the first that has one, when all have ended.
 std::vector<std::string> RunInChildren(const std::vector<ChildWork>& works, size_t at_once);

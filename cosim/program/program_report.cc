@@ -6,10 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
-#include "cosim/program/program_kernels.h"
+#include "cosim/program/program_copies.h"
 #include "cosim/program/program_summary.h"
+#include "cosim/report/kernel_ranking.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_bounds.h"
+#include "cosim/report/report_next.h"
+#include "cosim/report/report_verdict.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,7 +22,7 @@ using Json = nlohmann::ordered_json;
 // In order of the first launch.
 Json KernelsJson(const RunResult& result, const ProgramChecks& checks) {
   Json kernels = Json::array();
-  for (const ProgramKernel& kernel : KernelsOf(result)) {
+  for (const KernelTotal& kernel : LaunchedKernels(result)) {
     const trace::Bound bound = trace::BoundOf(kernel.path);
     kernels.push_back({{"name", kernel.name},
                        {"launches", kernel.launches},
@@ -67,46 +70,49 @@ Json MemoryJson(const flex::MemoryStatistics& memory) {
 std::string ProgramReportJson(const RunResult& result, const ProgramChecks& checks) {
   const Verdict verdict = VerdictOf(result, checks);
   const trace::Bound bound = trace::BoundOf(result.path);
-  const Json report = {{"program", result.description},
-                       {"build", Json::parse(ToJson(ThisBuild()))},
-                       {"config", Json::parse(ToJson(result.config))},
-                       {"sim_time_ns", Ns(result.sim_ps)},
-                       {"operations",
-                        {{"queued", result.launch_counts.queued},
-                         {"completed", result.launch_counts.completed},
-                         {"failed", result.launch_counts.failed},
-                         {"not_executed", result.launch_counts.not_executed},
-                         {"transfers", result.transfers}}},
-                       {"verdict",
-                        {{"verify", checks.verify},
-                         {"failed_operations", result.launch_counts.failed},
-                         {"launches", checks.launches()},
-                         {"compared_launches", checks.compared()},
-                         {"wrong_launches", checks.wrong()},
-                         {"first_special", checks.first_special},
-                         {"status", Name(verdict.right)},
-                         {"ran", verdict.ran},
-                         {"checked", verdict.checked},
-                         {"problems", verdict.problems},
-                         {"notes", verdict.notes},
-                         {"time", verdict.time},
-                         {"trust", verdict.trust},
-                         {"bound", verdict.bound},
-                         {"bound_by", bound.total_ps > 0 ? Json(bound.resource) : Json(nullptr)},
-                         {"bound_share", bound.total_ps > 0 ? Json(bound.share()) : Json(nullptr)},
-                         {"next", verdict.next}}},
-                       {"window", WindowJson(result)},
-                       {"copies", CopiesJson(result, checks)},
-                       {"kernels", KernelsJson(result, checks)},
-                       {"memory",
-                        {{"tensors", MemoryJson(result.tensor_memory)},
-                         {"programs", MemoryJson(result.program_memory)}}},
-                       {"warnings", result.warnings},
-                       {"trace",
-                        {{"path", result.trace_path},
-                         {"records", result.trace_records},
-                         {"dropped", result.trace_dropped},
-                         {"digest", fmt::format("{:016x}", result.trace_digest)}}}};
+  const Json report = {
+      {"program", result.description},
+      {"build", Json::parse(ToJson(ThisBuild()))},
+      {"config", Json::parse(ToJson(result.config))},
+      {"sim_time_ns", Ns(result.sim_ps)},
+      {"operations",
+       {{"queued", result.launch_counts.queued},
+        {"completed", result.launch_counts.completed},
+        {"failed", result.launch_counts.failed},
+        {"not_executed", result.launch_counts.not_executed},
+        {"transfers", result.transfers}}},
+      {"verdict",
+       {{"verify", checks.verify},
+        {"failed_operations", result.launch_counts.failed},
+        {"launches", checks.launches()},
+        {"compared_launches", checks.compared()},
+        {"wrong_launches", checks.wrong()},
+        {"first_special", checks.first_special},
+        {"status", Name(verdict.right)},
+        {"ran", verdict.ran},
+        {"checked", verdict.checked},
+        {"problems", verdict.problems},
+        {"notes", verdict.notes},
+        {"time", verdict.time},
+        {"trust", verdict.trust},
+        {"bound", verdict.bound},
+        {"bound_by", bound.total_ps > 0 ? Json(bound.resource) : Json(nullptr)},
+        {"bound_share", bound.total_ps > 0 ? Json(bound.share()) : Json(nullptr)},
+        {"next", ToJson(NextStepsOf(result))},
+        {"lines", LinesJson(verdict)}}},
+      {"window", WindowJson(result)},
+      {"copies", CopiesJson(result, checks)},
+      {"kernels", KernelsJson(result, checks)},
+      {"kernel_ranking", KernelRankingJson(result, result.launch_shares.window_ps)},
+      {"memory",
+       {{"tensors", MemoryJson(result.tensor_memory)},
+        {"programs", MemoryJson(result.program_memory)}}},
+      {"warnings", result.warnings},
+      {"trace",
+       {{"path", result.trace_path},
+        {"records", result.trace_records},
+        {"dropped", result.trace_dropped},
+        {"digest", fmt::format("{:016x}", result.trace_digest)}}}};
   return report.dump(2) + "\n";
 }
 

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/terminal.h"
-#include "cosim/program/program_kernels.h"
+#include "cosim/program/program_copies.h"
+#include "cosim/report/kernel_ranking.h"
 #include "cosim/report/report_bounds.h"
 #include "traces/text.h"
 
@@ -37,14 +39,14 @@ std::string Named(const std::string& name, const ProgramChecks& checks) {
          (origins.size() == 1 ? "" : fmt::format(" and {} more", origins.size() - 1));
 }
 
-std::string KernelTable(std::vector<ProgramKernel> kernels, uint64_t device_ps,
+std::string KernelTable(std::vector<KernelTotal> kernels, uint64_t device_ps,
                         const ProgramChecks& checks) {
   if (kernels.empty()) return "";
   std::stable_sort(kernels.begin(), kernels.end(),
                    [](const auto& a, const auto& b) { return a.device_ps > b.device_ps; });
   trace::Table table({"kernel", "launches", "time", "of all", "bound by", "arithmetic", "memory"});
   for (size_t i = 0; i < std::min(kernels.size(), kKernelsShown); ++i) {
-    const ProgramKernel& kernel = kernels[i];
+    const KernelTotal& kernel = kernels[i];
     const trace::Bound bound = trace::BoundOf(kernel.path);
     table.Add({Named(kernel.name, checks), std::to_string(kernel.launches),
                trace::FormatTime(kernel.device_ps),
@@ -122,10 +124,16 @@ std::string DetailsText(const RunResult& result, const ProgramChecks& checks) {
 
 }  // namespace
 
+std::vector<NextStep> NextStepsOf(const RunResult& result) {
+  const std::optional<NextStep> kernel =
+      KernelStep(result, result.launch_shares.window_ps, "what-if --kernels " + result.out_dir);
+  return kernel ? std::vector<NextStep>{*kernel} : std::vector<NextStep>{};
+}
+
 Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks) {
-  const std::vector<ProgramKernel> kernels = KernelsOf(result);
+  const std::vector<KernelTotal> kernels = LaunchedKernels(result);
   uint64_t launches = 0, device_ps = 0;
-  for (const ProgramKernel& kernel : kernels) {
+  for (const KernelTotal& kernel : kernels) {
     launches += kernel.launches;
     device_ps += kernel.device_ps;
   }
@@ -148,6 +156,7 @@ Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks) {
         fmt::format("{}, {} of the critical path of the program",
                     trace::ResourceText(bound.resource), trace::FormatPercent(bound.share()));
   }
+  for (const NextStep& step : NextStepsOf(result)) verdict.next.push_back(ToText(step));
   verdict.files.emplace_back("report", result.out_dir + "/report.json");
   const bool kept = std::any_of(checks.kernels.begin(), checks.kernels.end(),
                                 [](const auto& check) { return !check.second.kept.empty(); });
@@ -160,9 +169,9 @@ Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks) {
 }
 
 std::string ProgramSummary(const RunResult& result, const ProgramChecks& checks) {
-  const std::vector<ProgramKernel> kernels = KernelsOf(result);
+  const std::vector<KernelTotal> kernels = LaunchedKernels(result);
   uint64_t device_ps = 0;
-  for (const ProgramKernel& kernel : kernels) device_ps += kernel.device_ps;
+  for (const KernelTotal& kernel : kernels) device_ps += kernel.device_ps;
   const std::string table = KernelTable(kernels, device_ps, checks);
   return table + (table.empty() ? "" : "\n") + Wrap(DetailsText(result, checks), kDefaultWidth) +
          "\n" + ToText(VerdictOf(result, checks), {});

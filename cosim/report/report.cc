@@ -9,6 +9,7 @@
 
 #include "base/build_info/build_info.h"
 #include "base/json_text.h"
+#include "cosim/report/kernel_ranking.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_advice.h"
 #include "cosim/report/report_bounds.h"
@@ -256,6 +257,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   if (Json energy = EnergyJson(result); !energy.is_null()) report["energy"] = std::move(energy);
   report["hazards"] = HazardsJson(result.hazards);
   report["advice"] = AdviceJson(result);
+  report["kernel_ranking"] = KernelRankingJson(result, result.LaunchPs());
   report["trust"] = TrustJson(result);
   report["verdict"] = VerdictJson(result, reference, expectations);
   report["overlap"] = OverlapJson(result);

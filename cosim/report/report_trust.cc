@@ -15,6 +15,7 @@ namespace spyre::cosim {
 namespace {
 
 constexpr double kPermille = 1000;
+constexpr double kWorthNaming = 0.02;
 
 // What the comparison is about is the card as it is by default; how it is simulated and how many
 // cores take part is the run's.
@@ -38,6 +39,8 @@ std::string_view FamilyName(const RunResult& result) {
       return "binary";
     case compiler::OperationKind::kReduction:
       return "reduction";
+    case compiler::OperationKind::kSoftmax:
+      return "softmax";
     case compiler::OperationKind::kMatmul:
       break;
     default:
@@ -46,7 +49,36 @@ std::string_view FamilyName(const RunResult& result) {
   if (operation.name != "matmul") return "";
   const auto k = result.plan.split.find("k");
   if (k != result.plan.split.end() && k->second > 1) return "matmul-k";
-  return result.plan.cores_used == kMaxCores ? "matmul-32" : "matmul";
+  if (result.plan.cores_used == kMaxCores) return "matmul-32";
+  return result.plan.cores_used == 16 ? "matmul-16" : "matmul";  // of fewer, few were measured
+}
+
+int SlicesOf(const RunResult& result, const char* dimension) {
+  const auto slices = result.plan.split.find(dimension);
+  return slices == result.plan.split.end() ? 1 : static_cast<int>(slices->second);
+}
+
+int PointsAsDivided(const RunResult& result) {
+  for (const MeasuredDivision& division : MeasuredDivisions()) {
+    if (SlicesOf(result, "m") == division.m && SlicesOf(result, "n") == division.n &&
+        SlicesOf(result, "k") == division.k)
+      return division.points;
+  }
+  return 0;
+}
+
+double KernelShareOf(const RunResult& result) {
+  uint64_t kernel_ps = 0;
+  for (const flex::CompletedOperation& operation : result.launches)
+    if (result.IsKernel(operation)) kernel_ps += operation.finished_ps - operation.started_ps;
+  const uint64_t window_ps = std::max<uint64_t>(result.LaunchPs(), 1);
+  return std::min(1.0, static_cast<double>(kernel_ps) / static_cast<double>(window_ps));
+}
+
+Trust NotKnown(const char* reason) {
+  Trust trust;
+  trust.reason = reason;
+  return trust;
 }
 
 bool HasShorterKernel(const RunResult& result, const MeasuredFamily& family) {
@@ -64,38 +96,62 @@ const std::vector<MeasuredFamily>& MeasuredFamilies() {
       {"unary", "pointwise, one input", 10, 73, 10},
       {"binary", "pointwise, two inputs", 4, 58, 109},
       {"reduction", "row reductions", 18, 111, 59},
+      {"softmax", "softmax", 16, 88, 29},
+      {"matmul-16", "matmul, 16 cores", 5, 92, 17},
       {"matmul-32", "matmul, 32 cores", 23, 32, 33},
       {"matmul-k", "matmul, k divided", 16, 51, 71},
       {"matmul", "matmul, all", 55, 49, 17}};
   return families;
 }
 
+const std::vector<MeasuredDivision>& MeasuredDivisions() {
+  static const std::vector<MeasuredDivision> divisions = {
+      {1, 1, 1, 3},  {1, 2, 1, 3},  {1, 4, 1, 1},  {1, 4, 8, 3},  {1, 16, 1, 1},
+      {1, 16, 2, 2}, {1, 32, 1, 3}, {2, 1, 16, 1}, {2, 2, 1, 2},  {2, 2, 8, 1},
+      {2, 4, 1, 1},  {2, 4, 4, 1},  {2, 8, 2, 1},  {2, 16, 1, 2}, {4, 1, 1, 1},
+      {4, 1, 8, 2},  {4, 4, 1, 3},  {4, 4, 2, 1},  {4, 8, 1, 10}, {8, 1, 4, 1},
+      {8, 2, 2, 2},  {8, 4, 1, 6},  {16, 1, 1, 1}, {16, 1, 2, 1}, {16, 2, 1, 2}};
+  return divisions;
+}
+
 Trust TrustOf(const RunResult& result) {
   const RunConfig& config = result.config;
   if (!result.cards.empty() || !result.tenants.empty() ||
       KindOf(config.workload) != WorkloadKind::kOperation)
-    return {nullptr, "no such program was measured on a card"};
+    return NotKnown("no such program was measured on a card");
   if (config.card.fidelity != model::Fidelity::kTimed)
-    return {nullptr, "what is known is about card.fidelity = \"timed\""};
+    return NotKnown("what is known is about card.fidelity = \"timed\"");
   if (config.workload.schedule != compiler::kDefaultSchedule)
-    return {nullptr, "nobody measured kernels of this schedule on a card"};
-  if (!IsDefaultCard(config)) return {nullptr, "no card with these parameters was measured"};
+    return NotKnown("nobody measured kernels of this schedule on a card");
+  if (!IsDefaultCard(config)) return NotKnown("no card with these parameters was measured");
   const std::string_view name = FamilyName(result);
   for (const MeasuredFamily& family : MeasuredFamilies()) {
     if (name != family.name) continue;
     if (HasShorterKernel(result, family))
-      return {nullptr, "shorter than any measured kernel of its kind"};
-    return {&family, ""};
+      return NotKnown("shorter than any measured kernel of its kind");
+    Trust trust;
+    trust.family = &family;
+    trust.kernel_share = KernelShareOf(result);
+    if (name.rfind("matmul", 0) == 0) trust.as_divided = PointsAsDivided(result);
+    return trust;
   }
-  return {nullptr, "no such kernel was compared with measured times"};
+  return NotKnown("no such kernel was compared with measured times");
 }
 
 std::string TrustText(const RunResult& result) {
   const Trust trust = TrustOf(result);
   if (trust.family == nullptr) return "not known: " + trust.reason;
-  return fmt::format(
-      "two of three measured kernels of its kind within {:.1f} % of the card ({}: {})",
+  std::string text = fmt::format(
+      "two of three measured kernels of its kind within {:.1f} % of the card ({}: {}",
       trust.family->permille * 100 / kPermille, trust.family->kernels, trust.family->points);
+  if (trust.as_divided) {
+    text += *trust.as_divided == 0 ? ", none divided like this one"
+                                   : fmt::format(", {} divided like this one", *trust.as_divided);
+  }
+  text += ")";
+  if (const double rest = 1 - trust.kernel_share; rest >= kWorthNaming)
+    text += fmt::format("; the {:.0f} % of the time outside kernels is not compared", 100 * rest);
+  return text;
 }
 
 nlohmann::ordered_json TrustJson(const RunResult& result) {
@@ -103,7 +159,10 @@ nlohmann::ordered_json TrustJson(const RunResult& result) {
   if (trust.family == nullptr) return {{"two_of_three_error", nullptr}, {"reason", trust.reason}};
   return {{"two_of_three_error", trust.family->permille / kPermille},
           {"kernels", trust.family->kernels},
-          {"points", trust.family->points}};
+          {"points", trust.family->points},
+          {"points_as_divided", trust.as_divided ? nlohmann::ordered_json(*trust.as_divided)
+                                                 : nlohmann::ordered_json(nullptr)},
+          {"kernel_share", trust.kernel_share}};
 }
 
 }  // namespace spyre::cosim

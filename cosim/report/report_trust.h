@@ -5,6 +5,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,22 @@ struct MeasuredFamily {
 };
 const std::vector<MeasuredFamily>& MeasuredFamilies();
 
-// Of a run: the family, or why there is none.
+// How the measured matmuls were divided. Of one operation, divisions of as many cores differ in
+// what they read, and a division that nobody measured is known less well than its family.
+struct MeasuredDivision {
+  int m = 1, n = 1, k = 1;  // slices
+  int points = 0;           // measured kernels
+};
+const std::vector<MeasuredDivision>& MeasuredDivisions();
+
+// Of a run: the family, or why there is none. It is about times of kernels: nobody compared the
+// times around them, of launches and of the host.
 struct Trust {
   const MeasuredFamily* family = nullptr;
   std::string reason;
+  // Of a matmul, measured kernels that were divided as this one; empty: of others.
+  std::optional<int> as_divided;
+  double kernel_share = 0;  // of the launch window that the kernels take
 };
 Trust TrustOf(const RunResult& result);
 std::string TrustText(const RunResult& result);  // a line

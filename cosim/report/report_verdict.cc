@@ -7,11 +7,13 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/joined.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_bounds.h"
 #include "cosim/report/report_cards.h"
+#include "cosim/report/report_cores.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_model.h"
 #include "cosim/report/report_next.h"
@@ -25,6 +27,9 @@ namespace spyre::cosim {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr double kWorthSimulating = 0.03;
+constexpr double kLate = 0.03;  // of the kernel: what is less costs nothing that matters
 
 struct KernelTotals {
   uint64_t ps = 0, macs = 0;
@@ -194,6 +199,9 @@ std::vector<std::string> NotesOf(const RunResult& result, const RunDigest* refer
   std::vector<std::string> notes;
   if (std::string slowest = SlowestTenant(result); !slowest.empty())
     notes.push_back(std::move(slowest));
+  if (const std::optional<IdleCores> idle = IdleCoresOf(result)) notes.push_back(ToText(*idle));
+  if (const std::optional<LateCore> late = LateCoreOf(result); late && late->share >= kLate)
+    notes.push_back(ToText(*late));
   if (!result.faults.empty()) notes.push_back(FaultCounts(result.faults));
   if (!expectations.empty()) {
     size_t met = 0;
@@ -234,12 +242,35 @@ std::string TimeText(const RunResult& result) {
   return text;
 }
 
+// Where the run's next steps were simulated: which resource gains most when it is twice as fast.
+// "": none was.
+std::string GainsMost(const RunResult& result, const trace::Bound& bound) {
+  std::string_view most;
+  double gain = 0;
+  size_t count = 0;
+  for (const trace::ResourceTime& resource : bound.resources) {
+    const auto simulated = result.simulated_changes.find(TwiceAsFast(resource.resource));
+    if (simulated == result.simulated_changes.end()) continue;
+    ++count;
+    if (simulated->second <= gain) continue;
+    gain = simulated->second;
+    most = trace::ResourceText(resource.resource);
+  }
+  if (count == 0) return "";
+  if (gain < kWorthSimulating) return fmt::format("of {} simulated, none alone gains 3 %", count);
+  if (most == trace::ResourceText(bound.resource))
+    return fmt::format("of {} simulated, it gains most", count);
+  return fmt::format("of {} simulated, {} gain{} most", count, most, most.back() == 's' ? "" : "s");
+}
+
 std::string WhatBounds(const RunResult& result) {
   if (result.formula) return FormulaBound(result);
   const trace::Bound bound = UsageOfLaunches(result).roofline.bound;
   if (bound.total_ps == 0) return "";
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
                                         trace::FormatPercent(bound.share()));
+  if (const std::string simulated = GainsMost(result, bound); !simulated.empty())
+    return fmt::format("{} of the critical path; {}", first, simulated);
   const trace::ResourceTime* const rival = bound.rival();
   if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
   return fmt::format("{}, or {}, {} of the critical path (see what-if --resources)", first,
@@ -270,6 +301,13 @@ Verdict VerdictOf(const RunResult& result, const RunDigest* reference,
   return verdict;
 }
 
+Json LinesJson(const Verdict& verdict) {
+  Json lines = Json::array();
+  for (const VerdictLine& line : LinesOf(verdict))
+    lines.push_back({{"label", line.label}, {"text", line.text}});
+  return lines;
+}
+
 Json VerdictJson(const RunResult& result, const RunDigest* reference,
                  const std::vector<Expectation>& expectations) {
   const Verdict verdict = VerdictOf(result, reference, expectations);
@@ -287,7 +325,10 @@ Json VerdictJson(const RunResult& result, const RunDigest* reference,
           {"bound_by", has_bound ? Json(bound.resource) : Json(nullptr)},
           {"bound_share", has_bound ? Json(bound.share()) : Json(nullptr)},
           {"bound_or", bound.rival() != nullptr ? Json(bound.rival()->resource) : Json(nullptr)},
-          {"next", ToJson(NextSteps(result))}};
+          {"idle_cores", IdleCoresJson(result)},
+          {"late_core", LateCoreJson(result)},
+          {"next", ToJson(NextSteps(result))},
+          {"lines", LinesJson(verdict)}};
 }
 
 Json VerdictJson(const FaultedRun& fault) {
@@ -303,7 +344,12 @@ Json VerdictJson(const FaultedRun& fault) {
           {"bound_by", nullptr},
           {"bound_share", nullptr},
           {"bound_or", nullptr},
-          {"next", Json::array()}};
+          {"idle_cores", nullptr},
+          {"late_core", nullptr},
+          {"next", Json::array()},
+          {"lines",
+           {{{"label", "ran"}, {"text", fault.result().description}},
+            {{"label", "FAULT"}, {"text", fault.message()}}}}};
 }
 
 }  // namespace spyre::cosim

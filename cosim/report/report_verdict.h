@@ -17,6 +17,9 @@ namespace spyre::cosim {
 Verdict VerdictOf(const RunResult& result, const RunDigest* reference,
                   const std::vector<Expectation>& expectations);
 
+// `lines` of a verdict in report.json: a label and a text each, as LinesOf has them.
+nlohmann::ordered_json LinesJson(const Verdict& verdict);
+
 // `verdict` of report.json: the texts, and beside them the figures that they are made of.
 nlohmann::ordered_json VerdictJson(const RunResult& result, const RunDigest* reference,
                                    const std::vector<Expectation>& expectations);

@@ -103,10 +103,13 @@ struct RunResult {
   std::vector<std::string> responses;         // of the session, in the order they came
   std::optional<model::FastStatistics> fast;  // of the session, with card.fidelity = "fast"
   std::optional<FormulaTimes> formula;        // in place of a simulated card
-  std::vector<FaultRecord> faults;            // of [[fault]], and what came of each
-  uint64_t output_digest = 0;                 // of all output tensors; 0: no data
-  flex::HazardReport hazards;                 // of the session, by runtime.hazards
-  std::vector<std::string> firmware_log;      // of the management controller
+  // Shares of the launch window that changes took off when they were simulated, by the words in
+  // which the report proposes them; empty: none was.
+  std::map<std::string, double> simulated_changes;
+  std::vector<FaultRecord> faults;        // of [[fault]], and what came of each
+  uint64_t output_digest = 0;             // of all output tensors; 0: no data
+  flex::HazardReport hazards;             // of the session, by runtime.hazards
+  std::vector<std::string> firmware_log;  // of the management controller
   uint64_t trace_digest = 0, trace_records = 0, trace_dropped = 0, trace_bytes = 0;
 
   uint64_t launch_doorbells = 0, launch_interrupts = 0;  // of the launch

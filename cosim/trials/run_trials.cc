@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/interrupt.h"
 #include "base/joined.h"
+#include "cosim/report/kernel_ranking.h"
 #include "cosim/report/report_cards.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
@@ -100,6 +101,16 @@ TrialResult FiguresOf(const RunResult& run) {
   return result;
 }
 
+std::vector<TrialKernel> TrialKernelsOf(const RunResult& run) {
+  std::vector<TrialKernel> kernels;
+  for (const RankedKernel& kernel : RankedKernels(run, run.LaunchPs())) {
+    kernels.push_back({kernel.total.name, kernel.total.PartsText(), kernel.total.launches,
+                       static_cast<double>(kernel.total.device_ps) / 1000, kernel.bound_by,
+                       kernel.need == nullptr ? "" : kernel.need->name, kernel.gain});
+  }
+  return kernels;
+}
+
 // What `judged` is told, in its words.
 void SetVerdict(const JudgedRun& judged, TrialResult& result) {
   result.status = judged.Status() == kDone ? TrialStatus::kDone : TrialStatus::kWrong;
@@ -135,6 +146,7 @@ TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOption
     const JudgedRun judged = RunAndJudge(trial, directory);
     if (!options.directory.empty()) WriteReport(judged);
     TrialResult result = FiguresOf(judged.result);
+    if (options.kernels) result.kernels = TrialKernelsOf(judged.result);
     SetVerdict(judged, result);
     return result;
   } catch (const std::bad_alloc&) {  // another machine, or fewer at a time, may do better

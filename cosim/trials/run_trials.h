@@ -30,7 +30,8 @@ struct TrialOptions {
   // Data move and are verified as the configuration says; else the times alone are simulated, which
   // are the same.
   bool verify = false;
-  bool judge = false;  // by what the configuration expects ([expect])
+  bool kernels = false;  // TrialResult::kernels are wanted
+  bool judge = false;    // by what the configuration expects ([expect])
 };
 
 // Runs trials 0 .. count-1 and tells `ended` each result as soon as it is there, in the order in

@@ -127,6 +127,15 @@ Json ToJson(const TrialResult& result) {
   for (size_t i = 0; i < result.texts.size(); ++i) json[TextFigures()[i].name] = result.texts[i];
   json["wall_s"] = result.wall_s;
   if (!result.unmet.empty()) json["unmet"] = result.unmet;
+  for (const TrialKernel& kernel : result.kernels) {
+    json["kernels_of_program"].push_back({{"name", kernel.name},
+                                          {"parts", kernel.parts},
+                                          {"launches", kernel.launches},
+                                          {"device_ns", kernel.device_ns},
+                                          {"bound_by", kernel.bound_by},
+                                          {"half_of", kernel.half_of},
+                                          {"estimate", kernel.estimate}});
+  }
   return json;
 }
 
@@ -140,6 +149,17 @@ TrialResult TrialResultOf(const Json& json) {
     result.reason = FieldOf(json, "reason").get<std::string>();
     result.wall_s = FieldOf(json, "wall_s").get<double>();
     if (json.contains("unmet")) result.unmet = json["unmet"].get<std::vector<std::string>>();
+    if (json.contains("kernels_of_program")) {
+      for (const Json& kernel : json["kernels_of_program"]) {
+        result.kernels.push_back({FieldOf(kernel, "name").get<std::string>(),
+                                  FieldOf(kernel, "parts").get<std::string>(),
+                                  FieldOf(kernel, "launches").get<uint64_t>(),
+                                  FieldOf(kernel, "device_ns").get<double>(),
+                                  FieldOf(kernel, "bound_by").get<std::string>(),
+                                  FieldOf(kernel, "half_of").get<std::string>(),
+                                  FieldOf(kernel, "estimate").get<double>()});
+      }
+    }
     if (json.find(NumberFigures().front().name) == json.end()) return result;
     for (const Figure& figure : NumberFigures()) {
       const bool is_none = figure.may_be_none && !json.contains(figure.name);

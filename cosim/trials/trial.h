@@ -6,6 +6,7 @@
 // Plain data and pure functions, any thread.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -41,6 +42,17 @@ size_t NumberFigure(const std::string& name);
 // "328.926 us", "24.02 MiB", "9312.4 uJ".
 std::string FigureText(const Figure& figure, double value);
 
+// A kernel of the program that ran, as report.json ranks it (cosim/report/kernel_ranking.h).
+struct TrialKernel {
+  std::string name;
+  std::string parts;  // "layers.0.q and 3 more"; "": none
+  uint64_t launches = 0;
+  double device_ns = 0;  // of all launches
+  std::string bound_by;  // a resource; "": not known
+  std::string half_of;   // the need of which half as much would gain most; "": not known
+  double estimate = 0;   // what it would gain: a share of launch_ns
+};
+
 struct TrialResult {
   TrialStatus status = TrialStatus::kError;
   std::string reason;  // why it is not kDone
@@ -50,6 +62,7 @@ struct TrialResult {
   double wall_s = 0;               // of the host; differs from run to run
   // What the configuration expects ([expect]) and a judged trial did not show.
   std::vector<std::string> unmet;
+  std::vector<TrialKernel> kernels;  // only if they were asked for; the largest estimate first
 
   bool ended() const { return !numbers.empty(); }
   // It has ended, and nobody found a wrong number.

@@ -72,6 +72,8 @@ const std::vector<ResourceParameters>& Resources() {
       {"token_hand_over", {"card.core.token_cycles"}},
       {"barrier",
        {"card.core.barrier_cycles", "card.core.step_start_cycles", "card.fast.tile_pass_ns"}},
+      // Their instructions take one cycle each; only what a translation takes has a key.
+      {"sequencer", {"card.mmu.translate_cycles"}},
       {"control",
        {"card.control.decode_ns", "card.control.dispatch_ns", "card.control.respond_ns",
         "card.fast.start_ns"}},

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "base/json_text.h"
+#include "cosim/what_if/kernels.h"
 #include "cosim/what_if/resources.h"
 #include "cosim/what_if/what_if.h"
 
@@ -26,7 +27,7 @@ void AddWhatIfCommand(
   struct Arguments {
     WhatIfOptions options;
     bool json = false;
-    bool resources = false;
+    bool resources = false, kernels = false;
   };
   const auto a = std::make_shared<Arguments>();
   command.Add("CONFIG", a->options.config, "as CONFIG of `run`")
@@ -56,12 +57,26 @@ void AddWhatIfCommand(
   command.Add("--resources", a->resources,
               "make each resource that a critical path names faster, by all its parameters "
               "together, and say which one bounds the run");
+  command.Add("--kernels", a->kernels,
+              "rank the kernels of a program by what a change of each would bring, and simulate "
+              "that of the first five; CONFIG may also be the directory of an `exec`");
   command.Action([a, reader = std::move(reader), width = std::move(width)] {
     CatchInterrupts(0);
-    if (a->resources) {
+    if (a->resources || a->kernels) {
+      const char* const option = a->resources ? "--resources" : "--kernels";
+      if (a->resources && a->kernels)
+        throw BadInput("what-if: --resources and --kernels are two questions; ask one")
+            .Subject("--kernels");
       if (!a->options.parameters.empty())
-        throw BadInput("what-if: --resources asks about all of them; name no parameters")
-            .Subject("--resources");
+        throw BadInput("what-if: {} asks about all of them; name no parameters", option)
+            .Subject(option);
+    }
+    if (a->kernels) {
+      const KernelsAnswer answer = AskKernels(a->options, reader, std::cerr);
+      std::cout << (a->json ? DumpJson(ToJson(answer), 2) + "\n" : ToText(answer, width()));
+      return 0;
+    }
+    if (a->resources) {
       const BoundAnswer answer = AskResources(a->options, reader, std::cerr);
       std::cout << (a->json ? DumpJson(ToJson(answer), 2) + "\n" : ToText(answer, width()));
       return 0;

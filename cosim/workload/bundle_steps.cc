@@ -9,6 +9,16 @@
 #include "runtime/compiler/bundle/for_each_execute.h"
 
 namespace spyre::cosim {
+namespace {
+
+std::string ShapeOf(const compiler::SuperDsc& dsc) {
+  std::string shape;
+  for (const compiler::SdscDim& dim : dsc.dims)
+    shape += fmt::format("{}{}", shape.empty() ? "" : "x", dim.size);
+  return shape;
+}
+
+}  // namespace
 
 std::vector<BundleStep> StepsOf(const compiler::Bundle& bundle,
                                 const std::vector<int64_t>& dimensions) {
@@ -21,7 +31,8 @@ std::vector<BundleStep> StepsOf(const compiler::Bundle& bundle,
       const int next = static_cast<int>(numbers.size());
       loops.push_back({numbers.try_emplace(loop, next).first->second, trips(*loop)});
     }
-    steps.push_back({bundle.files[execute.dsc], bundle.dscs[execute.dsc].op, std::move(loops)});
+    const compiler::SuperDsc& dsc = bundle.dscs[execute.dsc];
+    steps.push_back({bundle.files[execute.dsc], dsc.op, ShapeOf(dsc), std::move(loops)});
   });
   return steps;
 }

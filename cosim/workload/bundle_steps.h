@@ -19,6 +19,7 @@ struct StepLoop {
 struct BundleStep {
   std::string file;  // "sdsc_0.json"
   std::string op;
+  std::string shape;            // "64x512x256": its dimensions in the order of the SuperDSC
   std::vector<StepLoop> loops;  // around it, outermost first
 };
 

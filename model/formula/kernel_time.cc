@@ -339,10 +339,9 @@ KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
 }  // namespace
 
 const char* Name(FormulaBound bound) {
-  constexpr std::array<const char*, 7> kNames = {"start of the kernel",    "PT arrays",
-                                                 "vector loops",           "device memory",
-                                                 "banks of device memory", "one side of the ring",
-                                                 "requests in flight"};
+  constexpr std::array<const char*, 7> kNames = {
+      "start of the kernel",    "the PT arrays",        "the vector units",  "memory bandwidth",
+      "banks of device memory", "one side of the ring", "requests in flight"};
   return kNames[static_cast<size_t>(bound)];
 }
 

@@ -23,7 +23,7 @@ enum class FormulaBound : uint8_t {
   kHalfRing,       // the one side of the ring that the cores are on
   kStream,         // requests in flight of a core or of a multicast group
 };
-const char* Name(FormulaBound bound);  // "PT arrays", "device memory", ...
+const char* Name(FormulaBound bound);  // "the PT arrays", as traces/path_causes.h
 
 struct KernelTime {
   double ns = 0;  // from start to finish on the card

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
@@ -213,6 +215,16 @@ TEST_F(CalibrateTest, FiguresOfTrustAreThoseOfTheSample) {
     }
     EXPECT_EQ(std::floor(shortest_us), family.shortest_us) << family.name;
   }
+  std::map<std::array<int, 3>, int> divisions;
+  for (const json& point : result["points"]) {
+    if (point["op"] == "matmul")
+      ++divisions[{point["split_m"], point["split_n"], point.value("split_k", 1)}];
+  }
+  ASSERT_EQ(MeasuredDivisions().size(), divisions.size());
+  for (const MeasuredDivision& division : MeasuredDivisions()) {
+    EXPECT_EQ(division.points, (divisions[{division.m, division.n, division.k}]))
+        << division.m << "x" << division.n << "x" << division.k;
+  }
   EXPECT_EQ(result["families"].back()["name"], "total");
   EXPECT_LT(result["families"].back()["rms_error"].get<double>(), 0.1);
 }
@@ -221,6 +233,12 @@ TEST_F(CalibrateTest, ARunSaysHowNearItsTimeIsOrWhyThatIsNotKnown) {
   const json matmul = Report("op = \"matmul\"\nm = 512\nk = 512\nn = 512\ncores = 2\n");
   EXPECT_EQ(matmul["trust"]["kernels"], "matmul, all");
   EXPECT_LT(matmul["trust"]["two_of_three_error"], 0.1);
+  const std::string size = "op = \"matmul\"\nm = 2048\nk = 2048\nn = 2048\n";
+  EXPECT_EQ(Report(size + "split = { m = 4, n = 8 }\n")["trust"]["points_as_divided"], 10);
+  const json lopsided = Report(size + "split = { m = 32, n = 1 }\n");
+  EXPECT_EQ(lopsided["trust"]["points_as_divided"], 0);
+  EXPECT_THAT(lopsided["verdict"]["trust"].get<std::string>(),
+              HasSubstr("none divided like this one"));
   const json own = Report("op = \"neg\"\nrows = 64\ncols = 512\nschedule = \"own\"\n");
   EXPECT_EQ(own["trust"]["two_of_three_error"], nullptr);
   EXPECT_THAT(own["trust"]["reason"], HasSubstr("this schedule"));

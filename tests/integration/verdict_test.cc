@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The verdict with which a run ends: the lines that are printed, and the same in the report.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "tests/integration/program_fixture.h"
+#include "traces/path_causes.h"
 
 namespace spyre::test::verdict_test {
 namespace {
@@ -46,7 +48,7 @@ TEST_F(VerdictOfRunTest, ARunEndsInAVerdictOfAtMostTwelveLines) {
               AllOf(HasSubstr(" us from first to last launch operation, "), HasSubstr(" TMAC/s")));
   EXPECT_THAT(text_of("trust"), HasSubstr("shorter than any measured kernel of its kind"));
   EXPECT_THAT(text_of("bound by"), HasSubstr(" of the critical path"));
-  EXPECT_THAT(text_of("next"), HasSubstr("(estimate, see "));
+  EXPECT_THAT(text_of("next"), HasSubstr(" less time (simulated)"));
   EXPECT_EQ(text_of("trace"), "trace:    out/trace.sctrace");
   EXPECT_THAT(
       RunToml(kMatmul, "--details --color never").text,
@@ -75,9 +77,70 @@ TEST_F(VerdictOfRunTest, TheReportHasTheVerdictThatIsPrinted) {
   ASSERT_FALSE(verdict["next"].empty());
   for (const json& next : verdict["next"]) {
     EXPECT_LT(next["change"].get<double>(), -0.03);
-    EXPECT_EQ(next["estimate"], true);
+    EXPECT_EQ(next["estimate"], false) << "so small a run is simulated with each";
     EXPECT_THAT(outcome.text, HasSubstr(next["what"].get<std::string>()));
   }
+}
+
+TEST_F(VerdictOfRunTest, WhatASmallRunSaysOfAResourceIsWhatWhatIfSays) {
+  ASSERT_EQ(RunToml(kMatmul).status, 0);
+  const json verdict = Report()["verdict"];
+  const Outcome asked = Call("what-if --resources --json run.toml");
+  ASSERT_EQ(asked.status, 0) << asked.text;
+  const json resources = json::parse(asked.text).at("resources");
+  size_t compared = 0;
+  for (const json& next : verdict["next"]) {
+    for (const json& resource : resources) {
+      const std::string text(trace::ResourceText(resource["resource"].get<std::string>()));
+      if (next["what"] != text + " twice as fast") continue;
+      EXPECT_NEAR(next["change"].get<double>(), resource["change"].get<double>(), 1e-9) << text;
+      ++compared;
+    }
+  }
+  EXPECT_GE(compared, 1u);
+}
+
+TEST_F(VerdictOfRunTest, ALargerRunMarksItsEstimates) {
+  const Outcome outcome = RunToml(
+      "[workload]\nop = \"add\"\nrows = 2048\ncols = 8192\nfunctional = false\n", "--color never");
+  EXPECT_THAT(outcome.text, HasSubstr("next:     memory bandwidth twice as fast: up to about 4"));
+  EXPECT_EQ(Report()["verdict"]["next"][0]["estimate"], true);
+}
+
+TEST_F(VerdictOfRunTest, CoresWithoutWorkAreNamedAndWhatKeepsThemFromIt) {
+  const Outcome outcome = RunToml(kMatmul, "--set workload.cores=4 --color never");
+  EXPECT_THAT(outcome.text,
+              AllOf(HasSubstr("note:     28 of 32 cores have no work: workload.cores gives work to "
+                              "4, and 32 could have some\n"),
+                    HasSubstr("next:     work for 32 cores, not 4 (without workload.cores): ")));
+  const json idle = Report()["verdict"]["idle_cores"];
+  EXPECT_EQ(idle["used"], 4);
+  EXPECT_EQ(idle["of"], 32);
+  EXPECT_EQ(idle["because"], "workload.cores");
+  EXPECT_THAT(RunToml("[workload]\nop = \"add\"\nrows = 8\ncols = 64\n", "--color never").text,
+              HasSubstr("note:     24 of 32 cores have no work: this size divides over 8 only\n"));
+}
+
+TEST_F(VerdictOfRunTest, TheCoreThatIsDoneLastIsNamed) {
+  const Outcome outcome =
+      RunToml("[workload]\nop = \"softmax\"\nrows = 512\ncols = 1024\n", "--color never");
+  ASSERT_EQ(outcome.status, 0) << outcome.text;
+  const json late = Report()["verdict"]["late_core"];
+  std::vector<double> ends;
+  std::string last;
+  double latest = 0;
+  const json kernel = Report()["kernels"][0];
+  for (const auto& [core, end] : kernel["core_finish_ns"].items()) {
+    ends.push_back(end);
+    if (ends.back() > latest) last = core;
+    latest = std::max(latest, ends.back());
+  }
+  std::sort(ends.begin(), ends.end());
+  ASSERT_EQ(ends.size(), 32u);
+  EXPECT_NEAR(late["late_ns"].get<double>(), latest - ends[16], 1e-3);
+  EXPECT_EQ(fmt::format("core {:02}", late["core"].get<int>()), last);
+  const bool is_said = outcome.text.find(" after the median core, ") != std::string::npos;
+  EXPECT_EQ(is_said, (latest - ends[16]) / kernel["device_ns"].get<double>() >= 0.03);
 }
 
 TEST_F(VerdictOfRunTest, AWrongRunSaysWhatIsWrongBeforeAnythingElse) {

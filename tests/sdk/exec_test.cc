@@ -88,6 +88,40 @@ TEST_F(Exec, AKeptBundleRunsAloneWithItsArgumentsAndInTheSamePicoseconds) {
   EXPECT_EQ(last, 3.5f);
 }
 
+// The program launches one kernel three times; half of its data is simulated with the kept bundle.
+TEST_F(Exec, WhatIfRanksTheKernelsOfAProgramAndSimulatesTheirBundles) {
+  const json report = Run("");
+  const json& ranked = report.at("kernel_ranking").at(0);
+  EXPECT_EQ(ranked.at("name"), "kernel");
+  EXPECT_EQ(ranked.at("launches"), 3);
+  const Output asked = Cosim("what-if --json --kernels " + Path("out") + " 2>" + Path("errors"));
+  ASSERT_EQ(asked.status, 0) << asked.text;
+  const json answer = json::parse(asked.text);
+  EXPECT_EQ(answer.at("window_ns"), report.at("window").at("window_ns"));
+  const json& kernel = answer.at("kernels").at(0);
+  ASSERT_FALSE(kernel.at("changes").empty());
+  const std::string kept = report.at("kernels").at(0).at("kept");
+  const auto device_ns = [&](const json& sets) {
+    std::string options;
+    for (const json& set : sets) options += " --set " + set.get<std::string>();
+    EXPECT_EQ(Cosim("run " + kept + options + " --out " + Path("alone")).status, 0);
+    return ReadJson(Path("alone/report.json"))
+        .at("bundle")
+        .at("programs")
+        .at(0)
+        .at("device_ns")
+        .get<double>();
+  };
+  const double base = device_ns(json::array());
+  for (const json& change : kernel.at("changes")) {
+    const double share =
+        ranked.at("device_ns").get<double>() / answer.at("window_ns").get<double>();
+    EXPECT_NEAR(change.at("change").get<double>(), share * (device_ns(change.at("set")) / base - 1),
+                1e-9)
+        << change.at("what");
+  }
+}
+
 TEST_F(Exec, ADirectoryOfTheUsersIsNotTakenForOneOfKeptBundles) {
   const std::string own = Path("out/kernels/kernel/notes.txt");
   fs::create_directories(fs::path(own).parent_path());

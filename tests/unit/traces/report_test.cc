@@ -223,32 +223,35 @@ TEST(Report, LeadsWithTheVerdictOfTheRunWithoutAScript) {
     return page.substr(0, page.find("<script"));
   };
   EXPECT_THAT(before_scripts(Of(SampleTrace(), "t")), HasSubstr("is not known here"));
-  const nlohmann::json wrong = {{"verdict",
-                                 {{"status", "wrong"},
-                                  {"ran", "add <a & b>"},
-                                  {"checked", "2 of 64 elements differ"},
-                                  {"problems", {"c, element 7: got 1, expected 2"}},
-                                  {"notes", nlohmann::json::array()},
-                                  {"time", "3 us"},
-                                  {"trust", "not known"},
-                                  {"bound", "PCIe, 40 %"},
-                                  {"next",
-                                   {{{"what", "PCIe twice as fast"},
-                                     {"change", -0.2},
-                                     {"at_most", true},
-                                     {"confirm", "what-if"}}}}}}};
+  const nlohmann::json wrong = {
+      {"verdict",
+       {{"status", "wrong"},
+        {"ran", "add <a & b>"},
+        {"checked", "2 of 64 elements differ"},
+        {"time", "3 us"},
+        {"lines",
+         {{{"label", "ran"}, {"text", "add <a & b>"}},
+          {{"label", "WRONG"}, {"text", "2 of 64 elements differ"}},
+          {{"label", "problem"}, {"text", "c, element 7: got 1, expected 2"}},
+          {{"label", "bound by"}, {"text", "PCIe, 40 %"}},
+          {{"label", "next"}, {"text", "PCIe twice as fast: 20.1 % less time (simulated)"}}}}}}};
   const std::string page = before_scripts(Report({{SampleTrace(), "t", wrong}}, kReportSlices));
   for (const char* text :
        {"class=\"verdict bad\"", "<dt class=\"status\">WRONG</dt>", "add &lt;a &amp; b&gt;",
         "2 of 64 elements differ", "c, element 7: got 1, expected 2", "PCIe, 40 %",
-        "PCIe twice as fast: at most 20 % less time (estimate, see what-if)"})
+        "<dt>next</dt><dd>PCIe twice as fast: 20.1 % less time (simulated)</dd>"})
     EXPECT_THAT(page, HasSubstr(text));
   nlohmann::json right = wrong;
   right["verdict"]["status"] = "verified";
   EXPECT_THAT(Report({{SampleTrace(), "A", right}, {SampleTrace(), "B", wrong}}, kReportSlices),
               ::testing::AllOf(HasSubstr("verdict good"), HasSubstr("<dt>run</dt><dd>B</dd>")));
+  // A report of a version that did not write the lines.
+  right["verdict"].erase("lines");
+  EXPECT_THAT(Report({{SampleTrace(), "t", right}}, kReportSlices),
+              ::testing::AllOf(HasSubstr("<dt>time</dt><dd>3 us</dd>"),
+                               HasSubstr("<dt class=\"status\">verified</dt>")));
   // What is not as a report has it is left out.
-  right["verdict"] = {{"status", 3}, {"next", "soon"}, {"problems", 7}};
+  right["verdict"] = {{"status", 3}, {"lines", {"soon", 7}}, {"time", 7}};
   EXPECT_THAT(Report({{SampleTrace(), "t", right}}, kReportSlices), HasSubstr("class=\"verdict\""));
 }
 

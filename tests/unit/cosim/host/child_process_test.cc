@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,6 +22,28 @@ TEST(ChildProcess, BytesComeBackInTheOrderOfTheWorks) {
   const std::string zero(1, '\0');
   EXPECT_THAT(RunInChildren(works, 2),
               ElementsAre("a" + zero, "b" + zero, "c" + zero, "d" + zero, "e" + zero));
+}
+
+TEST(WaitingChild, AnswersWhatItIsAskedLaterAndKnowsOnlyWhatWasBefore) {
+  int number = 1;
+  WaitingChild child(
+      [&](const std::string& question) { return question + " " + std::to_string(number); });
+  number = 2;  // in this process
+  const ChildResult answer = child.Ask(std::string(1 << 18, '?'));
+  ASSERT_FALSE(answer.error);
+  EXPECT_EQ(answer.bytes, std::string(1 << 18, '?') + " 1");
+}
+
+TEST(WaitingChild, ThatNobodyAsksOrThatHasDiedHoldsNobodyUp) {
+  {
+    const WaitingChild unasked([](const std::string& question) { return question; });
+  }
+  WaitingChild dead([](const std::string&) -> std::string { std::raise(SIGKILL), std::abort(); });
+  EXPECT_TRUE(dead.Ask("?").error);
+  WaitingChild refusing([](const std::string&) -> std::string { throw BadInput("no"); });
+  const ChildResult answer = refusing.Ask("?");
+  ASSERT_TRUE(answer.error);
+  EXPECT_STREQ(answer.error->what(), "no");
 }
 
 TEST(ChildProcess, MoreThanAPipeHoldsComesBackWhole) {

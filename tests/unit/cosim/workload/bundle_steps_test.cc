@@ -32,9 +32,10 @@ TEST(BundleSteps, AreNumberedInOrderAndKnowTheirLoops) {
   ASSERT_EQ(steps.size(), 2u);
   EXPECT_EQ(StepName(steps[0], 7), "sdsc_0.json [i0=1, i1=3]");
   EXPECT_THAT(IterationsOf(steps[0], 4), ElementsAre(1, 0));
+  EXPECT_EQ(steps[0].shape, "64");
   EXPECT_EQ(steps[1].loops[0].count, 3) << "as the launch says";
   EXPECT_EQ(StepName(steps[1], 2), "sdsc_1.json [i2=2]");
-  EXPECT_EQ(StepName({"sdsc_7.json", "add", {}}, 0), "sdsc_7.json");
+  EXPECT_EQ(StepName({"sdsc_7.json", "add", "64x64", {}}, 0), "sdsc_7.json");
 }
 
 }  // namespace
