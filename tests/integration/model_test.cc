@@ -239,7 +239,8 @@ TEST_F(ModelRuns, KernelsOfAGraniteBlockTakeWhatWasMeasured) {
     const json report = Shipped(m.config, m.keys);
     EXPECT_NEAR(report["model"]["kernels_ns"].get<double>() / m.kernels_ns, 1, 0.15) << m.config;
     const json turned = Part(report, "restickify"), products = Part(report, "matmul");
-    EXPECT_GT(turned["share"].get<double>(), products["share"].get<double>()) << "which is most of it";
+    EXPECT_GT(turned["share"].get<double>(), products["share"].get<double>())
+        << "which is most of it";
   }
 }
 
