@@ -6,6 +6,7 @@
 // parameters, not measurements (docs/timing.md).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -24,6 +25,18 @@ struct HostCosts {
   double dispatch_ns = 0;
   double launch_ns = 0;
   double synchronise_ns = 0;
+  // Around the DMA of each copy to the host: of the call, and of the bytes. Memory beyond
+  // copy_out_cold_kib of a copy is new to the process, and its pages are made while it is written.
+  double copy_out_ns = 0;
+  double copy_out_ns_per_kib = 0;
+  double copy_out_cold_kib = 22528;
+  double copy_out_cold_ns_per_kib = 0;
+
+  double CopyOutNs(uint64_t bytes) const {
+    const double kib = static_cast<double>(bytes) / 1024;
+    return copy_out_ns + kib * copy_out_ns_per_kib +
+           std::max(0.0, kib - copy_out_cold_kib) * copy_out_cold_ns_per_kib;
+  }
 };
 
 inline uint64_t PsFromNs(double ns) { return static_cast<uint64_t>(std::llround(ns * 1000)); }

@@ -42,6 +42,10 @@ struct HostConfig {
   uint64_t launch_ns = 0;
   uint64_t convert_ns_per_kib = 0;
   uint64_t synchronise_ns = 0;
+  uint64_t copy_out_ns = 0;
+  uint64_t copy_out_ns_per_kib = 0;
+  uint64_t copy_out_cold_kib = 22528;
+  uint64_t copy_out_cold_ns_per_kib = 0;
 };
 
 // How the driver learns of responses.

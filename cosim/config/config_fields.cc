@@ -268,9 +268,8 @@ std::vector<Field> Fields(RunConfig& c) {
            "... and what it reads and writes", "assumed");
 
   f.Choice("preset", c.host.preset, HostPresetNames(),
-           "The front end around a launch, as the four keys below: bare has none; plain and "
-           "profiled are "
-           "those of torch-spyre, without and with its profiler (docs/host.md)");
+           "The front end around a launch and a copy, as the keys below: bare has none; plain and "
+           "profiled are those of torch-spyre, without and with its profiler (docs/host.md)");
   f.Number("dispatch_ns", c.host.dispatch_ns, 0, kMaxNs, "ns",
            "Work of the front end in Python for each launch, before the runtime's", "public");
   f.Number("launch_ns", c.host.launch_ns, 0, kMaxNs, "ns",
@@ -283,6 +282,14 @@ std::vector<Field> Fields(RunConfig& c) {
       "From the end of a stream's last operation to its waiting caller going on, on top of the "
       "interrupt",
       "assumed");
+  f.Number("copy_out_ns", c.host.copy_out_ns, 0, kMaxNs, "ns",
+           "What is around the DMA of each copy to the host", "public");
+  f.Number("copy_out_ns_per_kib", c.host.copy_out_ns_per_kib, 0, kMaxNs, "ns/KiB",
+           "... and for its bytes", "public");
+  f.Number("copy_out_cold_kib", c.host.copy_out_cold_kib, 0, kMaxNs, "KiB",
+           "Memory beyond this of a copy to the host is new to the process", "public");
+  f.Number("copy_out_cold_ns_per_kib", c.host.copy_out_cold_ns_per_kib, 0, kMaxNs, "ns/KiB",
+           "... and its pages have to be made", "public");
 
   f.SetPrefix("runtime");
   f.Number("ring_entries", c.runtime.ring_entries, 2, 65536, "entries",

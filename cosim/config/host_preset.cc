@@ -18,6 +18,11 @@ constexpr uint64_t kPlainLaunchNs = 7'000;
 constexpr uint64_t kProfiledLaunchNs = 873'672;
 // tensor.cpu() of 4 MiB takes 7,142 us, of which the copy is 376.
 constexpr uint64_t kConvertNsPerKib = (7'142'000 - 376'000) / 4096;
+// Fitted to the copies of tensor.cpu(), 256 KiB to 512 MiB, less the DMA: two slopes, of memory
+// that the process has and of new memory. Copies of both sides of 4 MiB are slower than that one.
+constexpr uint64_t kCopyOutNs = 115'000;
+constexpr uint64_t kCopyOutNsPerKib = 85;
+constexpr uint64_t kCopyOutColdNsPerKib = 508;
 
 }  // namespace
 
@@ -30,6 +35,9 @@ void ApplyHostPreset(HostConfig& host) {
   if (host.preset == "bare") return;
   host.launch_ns = kLaunchNs;
   host.convert_ns_per_kib = kConvertNsPerKib;
+  host.copy_out_ns = kCopyOutNs;
+  host.copy_out_ns_per_kib = kCopyOutNsPerKib;
+  host.copy_out_cold_ns_per_kib = kCopyOutColdNsPerKib;
   host.dispatch_ns = (host.preset == "plain" ? kPlainLaunchNs : kProfiledLaunchNs) - kLaunchNs;
 }
 

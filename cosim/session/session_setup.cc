@@ -30,6 +30,11 @@ flex::RuntimeOptions RuntimeOptionsOf(const RunConfig& config, trace::Recorder* 
   options.device.costs.dispatch_ns = static_cast<double>(config.host.dispatch_ns);
   options.device.costs.launch_ns = static_cast<double>(config.host.launch_ns);
   options.device.costs.synchronise_ns = static_cast<double>(config.host.synchronise_ns);
+  options.device.costs.copy_out_ns = static_cast<double>(config.host.copy_out_ns);
+  options.device.costs.copy_out_ns_per_kib = static_cast<double>(config.host.copy_out_ns_per_kib);
+  options.device.costs.copy_out_cold_kib = static_cast<double>(config.host.copy_out_cold_kib);
+  options.device.costs.copy_out_cold_ns_per_kib =
+      static_cast<double>(config.host.copy_out_cold_ns_per_kib);
   options.device.recorder = recorder;
   options.scheduling = config.runtime.scheduler;
   options.starvation_limit = static_cast<uint32_t>(config.runtime.starvation_limit);

@@ -82,7 +82,8 @@ const std::vector<ResourceParameters>& Resources() {
        {"host.register_write_ns", "host.register_read_ns", "host.interrupt_ns", "host.submit_ns",
         "host.completion_ns", "host.map_ns", "host.convert_bytes_per_ns", "host.dispatch_ns",
         "host.launch_ns", "host.convert_ns_per_kib", "host.synchronise_ns", "host.operation_ns",
-        "host.operation_bytes_per_ns"}}};
+        "host.operation_bytes_per_ns", "host.copy_out_ns", "host.copy_out_ns_per_kib",
+        "host.copy_out_cold_ns_per_kib"}}};
   return resources;
 }
 

@@ -314,6 +314,12 @@ void RuntimeContext::ChargeConversion(uint64_t bytes) {
                   recorder->Intern("convert"), start_ps, device_.transport().NowPs(), 0, bytes);
 }
 
+void RuntimeContext::ChargeCopyOut(uint64_t bytes) {
+  const auto lock = Enter();
+  const double ns = options_.device.costs.CopyOutNs(bytes);
+  if (ns > 0) device_.ChargeFor("copy out", ns, bytes);
+}
+
 void RuntimeContext::ChargeHostOperation(const std::string& op, uint64_t bytes) {
   const auto lock = Enter();
   const driver::HostCosts& costs = options_.device.costs;

@@ -122,6 +122,8 @@ class RuntimeContext {
   uint64_t NowPs() const;
   // Host time for converting that many bytes, and for what is around a launch (HostCosts).
   void ChargeConversion(uint64_t bytes);
+  // For what is around the DMA of a copy to the host.
+  void ChargeCopyOut(uint64_t bytes);
   // For computing `op` itself, reading and writing that many bytes.
   void ChargeHostOperation(const std::string& op, uint64_t bytes);
   void ChargeLaunch();

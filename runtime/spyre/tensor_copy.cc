@@ -86,6 +86,7 @@ void CopyTensorFromDevice(SpyreStream& stream, const SpyreTensor& tensor, void* 
   std::get<CopyFromDevice>(copies.back()).then = [&context, conversion = std::move(conversion),
                                                   source = staging.get(), host_data,
                                                   bytes = tensor.size_bytes] {
+    context.ChargeCopyOut(bytes);
     context.ChargeConversion(bytes);
     if (!context.options().timing_only) RunConversion(conversion, source, host_data);
   };

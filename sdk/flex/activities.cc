@@ -74,7 +74,8 @@ void Recorder::Observe(spyre::flex::RuntimeContext& context) {
     context.scheduler().Observe(nullptr);
     return;
   }
-  context.scheduler().Observe([this](const CompletedOperation& operation) {
+  const spyre::driver::HostCosts costs = context.options().device.costs;
+  context.scheduler().Observe([this, costs](const CompletedOperation& operation) {
     const auto kind = KindOf(operation.opcode);
     if (!kind || !operation.executed || operation.status != spyre::Status::OK) return;
     CardWork work;
@@ -87,6 +88,9 @@ void Recorder::Observe(spyre::flex::RuntimeContext& context) {
     work.fetched_ps = operation.fetched_ps;
     work.started_ps = operation.started_ps;
     work.finished_ps = operation.finished_ps;
+    // As a profiler on a card sees a copy to the host: with what the runtime does around the DMA.
+    if (work.kind == CardWork::Kind::kFromCard)
+      work.finished_ps += spyre::driver::PsFromNs(costs.CopyOutNs(work.bytes));
     const std::lock_guard<std::mutex> lock(mutex_);
     if (work.correlation > begin_) activities_.work.push_back(std::move(work));
   });

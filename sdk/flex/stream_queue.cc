@@ -212,6 +212,7 @@ void RuntimeStream::Queue::CopyFromCardConverted(Platform& platform, const DmaPa
   info.keep_alive = image;
   info.then = [&platform, &context, conversion = std::move(conversion), image, host = params.host,
                bytes = range.bytes(), call = params.callback] {
+    context.ChargeCopyOut(bytes);
     context.ChargeConversion(bytes);
     const ByteRange written = spyre::sdk::DenseSpan(conversion, /*source=*/false);
     spyre::AdviseHugePages(static_cast<uint8_t*>(host) + written.begin, written.bytes());

@@ -60,6 +60,33 @@ INSTANTIATE_TEST_SUITE_P(
                       Block{"decode_profiled", "profiled", 10.62, 14.88, 16, 29568}),
     [](const auto& test) { return test.param.name; });
 
+// What tensor.cpu() took on a card as its profiler has it, with the copy of the correction (14 us).
+struct CopyOut {
+  int rows, cols;
+  double measured_us;
+};
+void PrintTo(const CopyOut& copy, std::ostream* out) { *out << copy.rows << 'x' << copy.cols; }
+
+class CopiesToTheHost : public ::testing::TestWithParam<CopyOut> {};
+
+TEST_P(CopiesToTheHost, TakeAboutWhatWasMeasured) {
+  const CopyOut& copy = GetParam();
+  const RunResult result = cosim::RunSession(
+      cosim::LoadConfig("", {"workload.op=neg", "workload.functional=false", "workload.verify=none",
+                             fmt::format("workload.rows={}", copy.rows),
+                             fmt::format("workload.cols={}", copy.cols), "trace.enabled=false",
+                             "host.preset=plain", "host.convert_ns_per_kib=0",
+                             "host.convert_bytes_per_ns=1000000"}),
+      OutDir());
+  const double us = static_cast<double>(result.sim_ps - result.launch_end_ps) * 1e-6;
+  EXPECT_NEAR(us / (copy.measured_us - 14), 1, 0.25) << us << " us";
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, CopiesToTheHost,
+                         ::testing::Values(CopyOut{64, 2048, 138.1}, CopyOut{512, 2048, 419.7},
+                                           CopyOut{4096, 1024, 842.8}, CopyOut{4096, 4096, 8593.7},
+                                           CopyOut{2048, 16384, 29634.6}));
+
 class HostStages : public ProgramFixture {
  protected:
   json Report(const std::string& sets) {
