@@ -43,7 +43,10 @@ class HostOracle {
         return (name == "tril" ? beyond <= 0 : beyond >= 0) ? Element(x[0], at) : Bounded{0, 0};
       });
     } else if (name == "gather") {
-      out = Make(x[1].dims, [&](Index at) {
+      Names dims = x[1].dims;
+      for (const std::string& dim : x[0].dims)
+        if (dim != along[0]) dims.push_back(dim);
+      out = Make(dims, [&](Index at) {
         at[along[0]] = static_cast<int64_t>(Element(x[1], at).value);
         return Element(x[0], at);
       });
