@@ -322,6 +322,7 @@ class Evaluator {
     if (operation.kind == OpEntry::Kind::kMatmul)
       return Contract({In(op, 0), In(op, 1)}, OutputDims(op), op.reduced);
     if (operation.kind == OpEntry::Kind::kReduction) return Reduce(op);
+    if (operation.kind == OpEntry::Kind::kTopK) return Largest(op);
     if (operation.kind == OpEntry::Kind::kView) return Slice(op);
     if (operation.kind == OpEntry::Kind::kCat) return Cat(op);
     if (operation.kind == OpEntry::Kind::kGather) return Gather(op);
@@ -395,6 +396,28 @@ class Evaluator {
       const auto column = static_cast<double>(IndexOf(i, dims, op.reduced[1]));
       if (op.op == "tril" ? column > row + diagonal : column < row + diagonal)
         result[static_cast<size_t>(i)] = 0;
+    }
+    return result;
+  }
+
+  // As many as `into` has, largest first; of equal ones the first.
+  DoubleTensor Largest(const NamedOp& op) const {
+    const std::vector<int>& dims = OutputDims(op);
+    const Operand x = In(op, 0);
+    const int64_t along = Stride(x, op.reduced[0]), step = Stride({nullptr, dims}, op.into);
+    DoubleTensor result(static_cast<size_t>(Elements(dims)));
+    for (int64_t i = 0; i < Elements(dims); ++i) {
+      if (IndexOf(i, dims, op.into) != 0) continue;
+      const int64_t first = Offsets({x}, dims, i)[0];
+      std::vector<std::pair<double, int64_t>> line;  // the largest is the least
+      for (int64_t k = 0; k < Size(op.reduced[0]); ++k)
+        line.emplace_back(-x.data[first + k * along], k);
+      std::sort(line.begin(), line.end());
+      for (int64_t k = 0; k < Size(op.into); ++k) {
+        const auto& [value, place] = line[static_cast<size_t>(k)];
+        result[static_cast<size_t>(i + k * step)] =
+            Rounded(op.op == "topkvalue" ? -value : static_cast<double>(place));
+      }
     }
     return result;
   }

@@ -6,8 +6,10 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <vector>
 
+#include "cosim/verify/position_decisions.h"
 #include "cosim/verify/rounding_limits.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/ops/op_entries.h"
@@ -138,6 +140,21 @@ void Widen(OtherDecisions& others, const DoubleTensor& values) {
   }
 }
 
+// Whatever these outputs are.
+void LeaveOpen(const std::set<int>& outputs, GraphSides& sides) {
+  for (const auto& [output, ideal] : sides.ideal) {
+    OtherDecisions& others =
+        sides.others
+            .try_emplace(output, OtherDecisions{ideal, sides.rounded.at(output), ideal, ideal,
+                                                std::vector<bool>(ideal.size())})
+            .first->second;
+    if (outputs.count(output) == 0) continue;
+    std::fill(others.low.begin(), others.low.end(), -HUGE_VAL);
+    std::fill(others.high.begin(), others.high.end(), HUGE_VAL);
+    others.several.assign(ideal.size(), true);
+  }
+}
+
 }  // namespace
 
 GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTensor>& inputs,
@@ -148,13 +165,22 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
     return sides;
   }
   std::map<int, int> difference_of;
-  const NamedGraph wider = WithDifferences(graph, difference_of);
+  NamedGraph wider = WithDifferences(graph, difference_of);
+  const PositionDecisions positions(graph);
+  wider.outputs.insert(wider.outputs.end(), positions.operands().begin(),
+                       positions.operands().end());
   Decisions decisions;  // of the comparisons on which an output depends
   sides.ideal =
       EvaluateGraph(wider, inputs, Rounding::kNone, [&](int tensor, DoubleTensor& values) {
         if (difference_of.count(tensor) != 0) decisions[tensor] = values;
       });
   sides.rounded = EvaluateGraph(wider, inputs, Rounding::kEveryResult, Take(decisions));
+  const std::set<int> undecided = positions.Undecided(sides.ideal, sides.rounded);
+  for (const int operand : positions.operands()) {
+    if (std::count(graph.outputs.begin(), graph.outputs.end(), operand) != 0) continue;
+    sides.ideal.erase(operand);
+    sides.rounded.erase(operand);
+  }
   CloseDecisions close;
   for (const auto& [tensor, difference] : difference_of) {
     if (decisions.count(tensor) != 0) {
@@ -167,7 +193,10 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
     sides.ideal.erase(difference);
     sides.rounded.erase(difference);
   }
-  if (close.empty()) return sides;
+  if (close.empty()) {
+    if (!undecided.empty()) LeaveOpen(undecided, sides);
+    return sides;
+  }
   const ResultHook all = close.Taken([](double decision, unsigned) { return 1 - decision; });
   const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult, all);
   for (const auto& [output, ideal] : EvaluateGraph(graph, inputs, Rounding::kNone, all)) {
@@ -187,6 +216,7 @@ GraphSides EvaluateSides(const NamedGraph& graph, const std::map<int, DoubleTens
       return (parts >> part & 1) != 0 ? 1 - decision : decision;
     }));
   }
+  if (!undecided.empty()) LeaveOpen(undecided, sides);
   return sides;
 }
 

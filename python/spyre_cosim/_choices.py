@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence
 
 import numpy as np
 
 from ._dimensions import Dim, Unsupported, Value, elements, flat, unify
 from ._moves import Moves
+
+
+MOST_POSITIONS = 1024  # that SEN169_FP16 has
 
 
 class Choices(Moves):
@@ -52,6 +55,24 @@ class Choices(Moves):
             x = self.elementwise("neg", [x])
         values = self.along("sort", x, dim)
         return [self.elementwise("neg", [values]) if descending else values, self.along("argsort", x, dim)]
+
+    # Values, and where they stand. Positions of more rows would be rounded in float16: the host finds them.
+    def topk(self, x: Value, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> List[Value]:
+        dim %= len(x.axes)
+        x = self.ordered(x)
+        if len(flat(x.axes[dim])) != 1:
+            raise Unsupported("the largest along a dimension that has one element, or that a view has taken apart")
+        if not largest:
+            x = self.elementwise("neg", [x])
+        source, into = flat(x.axes[dim])[0], Dim(k)
+        axes = x.axes[:dim] + [[into]] + x.axes[dim + 1:]
+        values = self.list.ranks("topkvalue", x, source, into, axes)
+        if source.size <= MOST_POSITIONS:
+            places = self.list.ranks("topkindex", x, source, into, axes)
+            places = self.list.append("convert", [places], places.axes, dtype="int32")
+        else:
+            places = self.slice(self.sort(x, dim, True)[1], dim, 0, k)
+        return [values if largest else self.elementwise("neg", [values]), places]
 
     def triangle(self, op: str, x: Value, diagonal: int) -> Value:
         x = self.ordered(x)

@@ -230,6 +230,16 @@ class ListWriter:
                          "has": has, "part": part})
         return Value(output, [dim for one in axes for dim in flat(one) if dim in has()], axes)
 
+    def ranks(self, op: str, x: Value, source: Dim, into: Dim, axes: Sequence[Axis]) -> Value:
+        """The largest along `source`, or where they stand, as many as `into` has."""
+        part = Part([source], into)
+        self._parts.append(part)
+        output = self.name()
+        has = lambda: ({dim for dim in flat(x.dims)} - {flat([source])[0]}) | set(flat([into]))  # noqa: E731
+        self.ops.append({"op": op, "inputs": [x], "axes": [list(one) for one in axes], "output": output, "keys": {}, "has": has,
+                         "part": part})
+        return Value(output, [dim for one in axes for dim in flat(one) if dim in has()], axes)
+
     def spread(self, value: Value) -> Value:
         """`value`, of which no dimension is a repetition."""
         dims = flat(value.dims)

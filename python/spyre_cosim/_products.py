@@ -53,7 +53,8 @@ class Products(Choices):
         rest = rows % (STICK * CORES)
         if rest and rows > rest and elements(dim for one in weight.axes for dim in one) > MOST_OF_A_CORE:
             self.list.stick(weight, weight.axes[0])
-            y = self.cat([self.linear(x, self.slice(weight, 0, first, last)) for first, last in ((0, rows - rest), (rows - rest, rows))], -1)
+            parts = [self.slice(weight, 0, first, last) for first, last in ((0, rows - rest), (rows - rest, rows))]
+            y = self.cat([self.linear(x, part) for part in parts], -1)
         else:
             y = self.matmul(x, weight.of([weight.axes[1], weight.axes[0]]))
         return self.elementwise("add", [y, bias]) if bias is not None else y

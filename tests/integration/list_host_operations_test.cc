@@ -147,6 +147,43 @@ TEST_F(ListHostOperations, IndicesAreComputed) {
   EXPECT_EQ(Whole("best"), best);
 }
 
+// Of equal numbers that the card has computed either may be the largest: what follows is left open.
+TEST_F(ListHostOperations, PositionsOfWhatIsNearlyEqualAreNotDecided) {
+  Write("list.json", R"({"dims": {"A": 64, "B": 128},
+    "tensors": [{"name": "x", "dims": ["A", "B"]}],
+    "ops": [{"op": "tanh", "inputs": ["x"], "output": "y"},
+            {"op": "argmax", "inputs": ["y"], "dim": "B", "output": "place"},
+            {"op": "amax", "inputs": ["y"], "dim": "B", "output": "most"}],
+    "outputs": ["place", "most"]})");
+  const Outcome outcome = Call("run list.json --out out");
+  EXPECT_EQ(outcome.status, 0) << outcome.err << outcome.out;
+  const auto verified = nlohmann::json::parse(Read("out/report.json")).at("verified");
+  EXPECT_EQ(verified.at("not_decided"), 64) << "the places, and not the largest values";
+}
+
+// The card keeps the largest of each lane; sticks that lie along the dimension are turned first.
+TEST_F(ListHostOperations, TheLargestAreInOrder) {
+  Run(R"({"dims": {"A": 5, "B": 40, "K": 3},
+    "tensors": [{"name": "x", "dims": ["A", "B"]}],
+    "ops": [{"op": "neg", "inputs": ["x"], "output": "y"},
+            {"op": "topkvalue", "inputs": ["x"], "dim": "B", "into": "K", "output": "v"},
+            {"op": "topkindex", "inputs": ["y"], "dim": "B", "into": "K", "output": "i"}],
+    "outputs": ["v", "i"]})");
+  const Numbers x = Values("x");
+  Numbers v, i;
+  for (size_t row = 0; row < 5; ++row) {
+    std::vector<size_t> order(40);
+    for (size_t place = 0; place < 40; ++place) order[place] = place;
+    const auto at = [&](size_t place) { return x[row * 40 + place]; };
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return at(a) > at(b); });
+    for (size_t rank = 0; rank < 3; ++rank) v.push_back(at(order[rank]));
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return at(a) < at(b); });
+    for (size_t rank = 0; rank < 3; ++rank) i.push_back(static_cast<double>(order[rank]));
+  }
+  EXPECT_LT(Off(Values("v"), v), 0.001);
+  EXPECT_EQ(Values("i"), i);
+}
+
 // As launches of their own, on several streams, the host waits for what it needs.
 TEST_F(ListHostOperations, StreamsWaitForTheHost) {
   Run(R"({"dims": {"A": 64, "B": 128},

@@ -82,7 +82,8 @@ class Lowering {
  private:
   static bool Reduces(const NamedOp& op) {
     const OpEntry::Kind kind = FindNamedOperation(op.op)->kind;
-    return kind == OpEntry::Kind::kReduction || kind == OpEntry::Kind::kMatmul;
+    return kind == OpEntry::Kind::kReduction || kind == OpEntry::Kind::kMatmul ||
+           kind == OpEntry::Kind::kTopK;
   }
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
   bool IsRead(int index) const {

@@ -206,8 +206,9 @@ class ListChecker {
   void CheckOp(const GraphOp& op, const NamedOp& named) {
     if (Chooses(named)) return CheckChoice(op, named);
     const OpEntry* const operation = FindNamedOperation(named.op);
-    const bool reduces =
-        operation->kind == OpEntry::Kind::kReduction || operation->kind == OpEntry::Kind::kMatmul;
+    const bool reduces = operation->kind == OpEntry::Kind::kReduction ||
+                         operation->kind == OpEntry::Kind::kMatmul ||
+                         operation->kind == OpEntry::Kind::kTopK;
     const bool is_slice = IsSlice(named);  // given to the caller, so that it is a copy
     const bool is_extern = operation->kind == OpEntry::Kind::kExtern;
     const std::string_view func = is_slice                ? "identity"

@@ -365,7 +365,8 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
   if (operation.kind == EntryKind::kCat) return CatDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
-  if (operation.kind == EntryKind::kView) return SliceDims(graph, op);
+  if (operation.kind == EntryKind::kView || operation.kind == EntryKind::kTopK)
+    return SliceDims(graph, op);
   if (operation.kind == EntryKind::kReduction)
     return Without(Operand(graph, op, 0).dims, op.reduced);
   if (operation.kind == EntryKind::kExtern) return {};

@@ -70,6 +70,11 @@ class StickPlanner {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = HasDim(op.reduced, wanted[0]) ? kSparse : wanted[0];
+    } else if (operation.kind == OpEntry::Kind::kTopK) {  // in each lane by itself
+      const int known = stick(op.inputs[0]);
+      const bool along = known == kFree || known == op.reduced[0];
+      wanted = {along ? OtherThan(op.reduced[0], op) : known};
+      stick(op.output) = wanted[0];
     } else if (operation.kind == OpEntry::Kind::kView) {
       const int known = stick(op.inputs[0]);
       wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};

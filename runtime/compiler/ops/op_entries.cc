@@ -250,13 +250,18 @@ void AddReductions(Table& table) {
 }
 
 void AddTopK(Table& table) {
-  OpEntry entry = Entry("topk", EntryKind::kReduction, 1, 1);
-  AddFunc(entry, "topkvalue", OpFuncClass::kTopK, kBoth);
-  AddFunc(entry, "topkindex", OpFuncClass::kTopK, kBoth).gives_index = true;
-  table.push_back(InBundlesOnly(
-      Means(std::move(entry),
-            "the largest along a dimension, largest first, and where they stand, of equal ones the "
-            "first; NaN stays where it is or is dropped")));
+  OpEntry values = Entry("topkvalue", EntryKind::kTopK, 1, 1);
+  values.has_dim = true;
+  AddFunc(values, "", OpFuncClass::kTopK, kBoth);
+  table.push_back(Means(std::move(values),
+                        "the largest along `dim`, as many as `into` has, largest first; NaN stays "
+                        "where it is or is dropped"));
+  OpEntry places = Entry("topkindex", EntryKind::kTopK, 1, 1);
+  places.has_dim = true;
+  AddFunc(places, "", OpFuncClass::kTopK, kBoth).gives_index = true;
+  table.push_back(Means(std::move(places),
+                        "where those of `topkvalue` stand, of equal ones the first, as a number of "
+                        "the operand's type"));
 }
 
 void AddMovesAndConversions(Table& table) {

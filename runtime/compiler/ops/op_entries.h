@@ -28,6 +28,7 @@ struct OpEntry {
     kGather,     // those of the first operand, with those of the second, of indices, for `dim`
     kScatter,  // those of the first operand, in which indices say what the third takes the place of
     kExtern,   // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
+    kTopK,     // of the operand, with ranks, `into`, for `dim`
     kHost,     // computed by the host between two kernels: as `host_shape` says
   };
 
@@ -53,7 +54,7 @@ struct OpEntry {
   std::string_view meaning;  // where the functions of the vector unit do not say it
 
   // A dimension of the operands becomes another one, `into`.
-  bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat; }
+  bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat || kind == Kind::kTopK; }
   // Whether the second operand, of int32, numbers elements of the first.
   bool HasIndices() const { return Chooses() || name == "gather" || name == "scatter"; }
   // By its second operand, indices, among blocks of the first.

@@ -36,6 +36,11 @@ class HostOracle {
       });
     } else if (name == "cumsum") {
       out = Make(x[0].dims, [&](Index at) { return SumUpTo(x[0], along[0], at); });
+    } else if (name == "topkvalue") {
+      const auto into = op.at("into").get<std::string>();
+      Names dims = x[0].dims;
+      std::replace(dims.begin(), dims.end(), along[0], into);
+      out = Make(dims, [&](Index at) { return Largest(x[0], along[0], at.at(into), at); });
     } else if (name == "tril" || name == "triu") {
       const int64_t diagonal = op.value("diagonal", int64_t{0});
       out = Make(x[0].dims, [&](const Index& at) {
@@ -130,6 +135,20 @@ class HostOracle {
       error += e.error;
     }
     return x.whole ? Bounded{sum, 0} : Rounded(sum, error);
+  }
+
+  // Of numbers that are off by at most so much, the one of a rank is.
+  Bounded Largest(const OracleTensor& x, const std::string& dim, int64_t rank, Index& at) const {
+    std::vector<double> line;
+    double error = 0;
+    for (at[dim] = 0; at[dim] < sizes_.at(dim); ++at[dim]) {
+      const Bounded e = Element(x, at);
+      if (!e.known()) return e;
+      line.push_back(e.value);
+      error = std::max(error, e.error);
+    }
+    std::sort(line.rbegin(), line.rend());
+    return {line[static_cast<size_t>(rank)], error};
   }
 
   // The element, or its place, that has as many smaller or equal ones before it as its own place.

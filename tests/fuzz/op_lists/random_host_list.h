@@ -76,7 +76,7 @@ class RandomHostList {
   void Add() {
     const Tensor f = Below(2) == 0 ? floats_.back() : Pick(floats_);
     const Tensor i = Below(2) == 0 ? wholes_.back() : Pick(wholes_);
-    switch (Below(14)) {
+    switch (Below(15)) {
       case 0:
         floats_.push_back(Op(Name({"sin", "cos"}), {f.name}, f.dims));
         return;
@@ -138,6 +138,17 @@ class RandomHostList {
         vectors_.push_back(
             Op(Name({"add", "mul", "sub"}), {vectors_.back().name, Pick({1, 2, -3})}, {"N"}));
         return;
+      case 13: {
+        if (f.dims.empty()) return;
+        const std::string dim = Pick(f.dims);
+        const std::string rank = "K" + std::to_string(count_);
+        list_["dims"][rank] = 1 + Below(static_cast<int>(std::min<int64_t>(Size(dim), 4)));
+        ranks_.push_back(rank);
+        Names dims = f.dims;
+        std::replace(dims.begin(), dims.end(), dim, rank);
+        results_.push_back(Op("topkvalue", {f.name}, dims, {{"dim", dim}, {"into", rank}}));
+        return;
+      }
       case 12:
         if (i.dims.size() < 2) return;
         results_.push_back(
@@ -170,7 +181,7 @@ class RandomHostList {
     computed(results_);
     list_["outputs"] = outputs;
     Json kept = Json::array();
-    Names dims;
+    Names dims = ranks_;
     for (const Json& tensor : list_["tensors"]) {
       for (const Json& op : list_["ops"]) {
         const Json& inputs = op.at("inputs");
@@ -190,6 +201,7 @@ class RandomHostList {
   std::mt19937 random_;
   Json list_;
   int count_ = 0;
+  Names ranks_;  // dimensions
   std::vector<Tensor> floats_, wholes_, vectors_, results_;
 };
 

@@ -103,8 +103,9 @@ std::string Shape(const OpEntry& entry) {
     case OpEntry::Kind::kPointwise:
       return "broadcast";
     case OpEntry::Kind::kReduction:
-      if (entry.op_funcs.front().op_class == OpFuncClass::kTopK) return "ranks for `dim`";
       return "without `dim`";
+    case OpEntry::Kind::kTopK:
+      return "`into` for `dim`";
     case OpEntry::Kind::kMatmul:
       return "of both, without the summed one";
     case OpEntry::Kind::kComposite:
