@@ -155,7 +155,10 @@ class HostComputation {
     if (name == "index_select" || name == "gather") return Select();
     if (name == "index_copy" || name == "scatter") return Copy();
     if (name == "cumsum")
-      return Along([](Numbers& line) { std::partial_sum(line.begin(), line.end(), line.begin()); });
+      return Along([](Numbers& line) {
+        double total = 0;  // of which -0 is no part
+        for (double& x : line) x = total += x;
+      });
     if (name == "sort")
       return Along([](Numbers& line) { std::stable_sort(line.begin(), line.end()); });
     if (name == "argsort")
