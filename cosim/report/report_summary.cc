@@ -7,12 +7,14 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "base/joined.h"
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_advice.h"
 #include "cosim/report/report_cards.h"
+#include "cosim/report/report_cores.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_faults.h"
@@ -230,6 +232,8 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   prose += HazardsText(result.hazards);
   prose += ToText(expectations);
   if (!result.formula) prose += UsageText(result);
+  if (const std::optional<LateCore> late = LateCoreOf(result))
+    prose += fmt::format("  the last core: {}\n", ToText(*late));
   prose += fmt::format(
       "  wall time: {:.2f} s (inputs {:.2f}, compile {:.2f}, model {:.2f}, verify {:.2f})\n",
       result.wall.total, result.wall.generate, result.wall.compile, result.wall.model,

@@ -139,6 +139,10 @@ TEST_F(VerdictOfRunTest, TheCoreThatIsDoneLastIsNamed) {
   ASSERT_EQ(ends.size(), 32u);
   EXPECT_NEAR(late["late_ns"].get<double>(), latest - ends[16], 1e-3);
   EXPECT_EQ(fmt::format("core {:02}", late["core"].get<int>()), last);
+  EXPECT_THAT(
+      RunToml("[workload]\nop = \"neg\"\nrows = 512\ncols = 1024\n", "--details --color never")
+          .text,
+      HasSubstr("  the last core: core "));
   const bool is_said = outcome.text.find(" after the median core, ") != std::string::npos;
   EXPECT_EQ(is_said, (latest - ends[16]) / kernel["device_ns"].get<double>() >= 0.03);
 }
