@@ -101,6 +101,7 @@ std::optional<LateCore> LateCoreOf(const RunResult& result) {
   late.kernel = longest->name;
   late.core = ends.back().core;
   late.late_ps = ends.back().end_ps - ends[ends.size() / 2].end_ps;
+  if (late.late_ps == 0) return std::nullopt;  // all met at a barrier: who was waited for is gone
   late.share = static_cast<double>(late.late_ps) /
                static_cast<double>(std::max<uint64_t>(length(*longest), 1));
   return late;

@@ -33,7 +33,8 @@ struct LateCore {
   uint64_t late_ps = 0;  // after the median core
   double share = 0;      // that is of the kernel's time
 };
-// None: fewer than two cores took part, or their ends are not known.
+// None: fewer than two cores took part, their ends are not known, or they all met at the kernel's
+// end, as those of a bundle do: the trace's page then knows which one came last.
 std::optional<LateCore> LateCoreOf(const RunResult& result);
 // "core 31 was done 12.3 us after the median core, 9.1 % of the longest kernel, matmul".
 std::string ToText(const LateCore& late);
