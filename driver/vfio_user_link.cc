@@ -26,12 +26,13 @@ constexpr uint32_t kMaxMessageBytes =
 
 }  // namespace
 
-VfioUserLink::VfioUserLink(const std::string& path, const std::string& client, bool monitor)
+VfioUserLink::VfioUserLink(const std::string& path, const std::string& client, bool monitor,
+                           unsigned clients)
     : path_(path) {
   Connect();
   thread_ = std::thread([this] { Listen(); });
   try {
-    Hello(client, monitor);
+    Hello(client, monitor, clients);
   } catch (...) {
     shutdown(socket_.get(), SHUT_RDWR);
     thread_.join();
@@ -64,10 +65,11 @@ void VfioUserLink::Connect() {
   }
 }
 
-void VfioUserLink::Hello(const std::string& client, bool monitor) {
+void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clients) {
   nlohmann::json capabilities = {{"capabilities",
                                   {{"max_data_xfer_size", vfio_user::kDefaultTransferBytes},
                                    {"spyre_time", {{"client", client}}}}}};
+  if (clients > 1) capabilities["capabilities"]["spyre_time"]["clients"] = clients;
   if (monitor) capabilities["capabilities"]["spyre_time"]["monitor"] = true;
   std::string payload(BytesOf(vfio_user::Version{}));
   payload += capabilities.dump();

@@ -22,8 +22,9 @@ namespace spyre::driver {
 
 class VfioUserLink {
  public:
-  // Connects and says the version. client: name for the card's clock.
-  VfioUserLink(const std::string& path, const std::string& client, bool monitor = false);
+  // Connects and says the version. client: name for the card's clock, of so many.
+  VfioUserLink(const std::string& path, const std::string& client, bool monitor = false,
+               unsigned clients = 1);
   ~VfioUserLink();
   VfioUserLink(const VfioUserLink&) = delete;
   VfioUserLink& operator=(const VfioUserLink&) = delete;
@@ -51,7 +52,7 @@ class VfioUserLink {
   };
 
   void Connect();
-  void Hello(const std::string& client, bool monitor);
+  void Hello(const std::string& client, bool monitor, unsigned clients);
   void Listen();  // the thread
   bool ReceiveBytes(void* data, size_t bytes) const;
   bool Send(vfio_user::Header header, std::string_view payload);

@@ -58,7 +58,13 @@ uint32_t BarRegion(int bar) {
 }  // namespace
 
 VfioUserTransport::VfioUserTransport(const std::string& path, Role role)
-    : role_(role), next_address_(kFirstIoAddress) {
+    : VfioUserTransport(path, role, Program()) {}
+
+VfioUserTransport::VfioUserTransport(const std::string& path, const Program& program)
+    : VfioUserTransport(path, Role::kDriver, program) {}
+
+VfioUserTransport::VfioUserTransport(const std::string& path, Role role, const Program& program)
+    : role_(role), programs_(program.programs), next_address_(kFirstIoAddress) {
   static std::atomic<int> clients{0};
   std::error_code error;
   if (fs::is_directory(path, error)) {
@@ -69,17 +75,18 @@ VfioUserTransport::VfioUserTransport(const std::string& path, Role role)
     if (directory_.empty()) directory_ = ".";
   }
   name_ = fmt::format("{}.{}", getpid(), clients++);
+  if (!program.name.empty()) name_ = fmt::format("{} (process {})", program.name, getpid());
   Link(function_);
 }
 
 VfioUserTransport::~VfioUserTransport() = default;
 
-VfioUserLink& VfioUserTransport::Link(FunctionId function) {
+VfioUserLink& VfioUserTransport::Link(FunctionId function) const {
   std::unique_ptr<VfioUserLink>& link = links_[function];
   if (link == nullptr) {
     link = std::make_unique<VfioUserLink>(
         fmt::format("{}/{}{}{}", directory_, kPrefix, function, kSuffix), name_,
-        role_ == Role::kMonitor);
+        role_ == Role::kMonitor, programs_);
   }
   return *link;
 }
@@ -136,6 +143,90 @@ void VfioUserTransport::UnmapHost(FunctionId function, IoAddress address) {
   if (!Link(function).Unmap(address)) {
     throw BadInput("transport: unmap of IO address {:#x}, which function {} has not mapped",
                    address, function);
+  }
+}
+
+IoAddress VfioUserTransport::PeerWindow() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return ValueOf<IoAddress>(
+      Link(function_).Read(vfio_user::kTimeRegion, vfio_user::kTimePeers, sizeof(IoAddress)), 0);
+}
+
+IoAddress VfioUserTransport::MapPeer(FunctionId function, unsigned peer, uint64_t offset,
+                                     uint64_t size) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  VfioUserLink& link = Link(function);
+  const vfio_user::PeerMapping mapping{peer, 0, offset, size};
+  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimePeers, vfio_user::BytesOf(mapping))) {
+    throw BadInput(
+        "transport: the server of {} has no card {} beside this one, or it has no {:#x} bytes at "
+        "{:#x} of its memory window",
+        directory_, peer, size, offset)
+        .Subject(fmt::format("card {}", peer));
+  }
+  return ValueOf<IoAddress>(
+      link.Read(vfio_user::kTimeRegion, vfio_user::kTimeMapped, sizeof(IoAddress)), 0);
+}
+
+void VfioUserTransport::UnmapPeer(FunctionId function, IoAddress address) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const vfio_user::PeerMapping mapping{0, 1, address, 0};
+  if (!Link(function).Write(vfio_user::kTimeRegion, vfio_user::kTimePeers,
+                            vfio_user::BytesOf(mapping)))
+    throw BadInput("transport: unmap of IO address {:#x}, where no other card is", address);
+}
+
+void VfioUserTransport::Post(uint32_t from, uint32_t to, std::string_view message) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const vfio_user::MailAddress address{from, to};
+  if (!Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimePost,
+                             std::string(vfio_user::BytesOf(address)).append(message))) {
+    throw BadInput("transport: the server does not take a message of {} bytes from {} to {}",
+                   message.size(), from, to);
+  }
+}
+
+std::optional<std::string> VfioUserTransport::Receive(uint32_t from, uint32_t to) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  now_ps_.reset();
+  VfioUserLink& link = Link(function_);
+  const vfio_user::MailAddress address{from, to};
+  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeReceive, vfio_user::BytesOf(address)))
+    throw BadInput("transport: the server has no messages");
+  const auto result = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeResult, sizeof(uint32_t));
+  if (static_cast<WaitResult>(ValueOf(result, static_cast<uint32_t>(WaitResult::kStalled))) !=
+      WaitResult::kInterrupt)
+    return std::nullopt;
+  const auto message =
+      link.Read(vfio_user::kTimeRegion, vfio_user::kTimeMessage,
+                sizeof(uint32_t) + static_cast<uint32_t>(vfio_user::kMaxMessageBytes));
+  if (!message) return std::nullopt;
+  return message->substr(sizeof(uint32_t), ValueOf<uint32_t>(message, 0));
+}
+
+void VfioUserTransport::NameCompute(uint64_t correlation, std::string_view name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string text(vfio_user::BytesOf(correlation));
+  text += name.substr(0, vfio_user::kMaxMessageBytes);
+  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeName, text);
+}
+
+void VfioUserTransport::Trace(const vfio_user::HostSlice& slice, std::string_view name) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string text(vfio_user::BytesOf(slice));
+  text += name.substr(0, vfio_user::kMaxMessageBytes);
+  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeSlice, text);
+}
+
+void VfioUserTransport::TakeLeave() noexcept {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  try {
+    for (const auto& [function, link] : links_) {
+      link->Write(vfio_user::kTimeRegion, vfio_user::kTimeFarewell,
+                  vfio_user::BytesOf(uint32_t{0}));
+    }
+  } catch (const Error&) {
+    return;  // the server has gone first
   }
 }
 

@@ -15,8 +15,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/transport.h"
+#include "driver/vfio_user_protocol.h"
 
 namespace spyre::driver {
 
@@ -29,6 +31,13 @@ class VfioUserTransport : public Transport {
   // A monitor only reads registers: its coming and going resets nothing.
   enum class Role { kDriver, kMonitor };
   explicit VfioUserTransport(const std::string& path, Role role = Role::kDriver);
+  // One of several programs that drive a card each. name: for people, in the server's messages;
+  // programs: how many there are, for which the clock waits in lockstep.
+  struct Program {
+    std::string name;
+    unsigned programs = 1;
+  };
+  VfioUserTransport(const std::string& path, const Program& program);
   ~VfioUserTransport() override;
 
   uint32_t ConfigRead(FunctionId function, uint32_t offset) override;
@@ -37,10 +46,26 @@ class VfioUserTransport : public Transport {
   void Write32(FunctionId function, int bar, uint64_t offset, uint32_t value) override;
   IoAddress MapHost(FunctionId function, void* host, size_t size) override;
   void UnmapHost(FunctionId function, IoAddress address) override;
+  IoAddress PeerWindow() const override;
+  IoAddress MapPeer(FunctionId function, unsigned peer, uint64_t offset, uint64_t size) override;
+  void UnmapPeer(FunctionId function, IoAddress address) override;
   WaitResult WaitInterrupt(FunctionId function, int vector, uint64_t deadline_ps) override;
   uint64_t NowPs() override;
   void Advance(uint64_t host_ps) override;
   std::string Diagnose() override;
+
+  // Messages to other programs of the server, by numbers that they have agreed on: those of a pair
+  // come in the order in which they were posted. A message has at most kMaxMessageBytes
+  // (vfio_user_protocol.h). Receive sleeps until one has come, which takes the card's time; empty:
+  // nothing is left to happen, so none can come. Error(kBadInput) if the server refuses.
+  void Post(uint32_t from, uint32_t to, std::string_view message);
+  std::optional<std::string> Receive(uint32_t from, uint32_t to);
+  // For the server's trace: what the COMPUTE of this correlation is called, and what the program did
+  // with others. Takes no time.
+  void NameCompute(uint64_t correlation, std::string_view name);
+  void Trace(const vfio_user::HostSlice& slice, std::string_view name);
+  // The program goes as it should. One that goes without is taken for dead.
+  void TakeLeave() noexcept;
 
   // The function that the path names; 0 of a directory.
   FunctionId function() const { return function_; }
@@ -48,16 +73,18 @@ class VfioUserTransport : public Transport {
   const std::string& time_mode() const;
 
  private:
-  VfioUserLink& Link(FunctionId function);
+  VfioUserTransport(const std::string& path, Role role, const Program& program);
+  VfioUserLink& Link(FunctionId function) const;
   uint32_t ReadWord(FunctionId function, uint32_t region, uint64_t offset);
   void WriteWord(FunctionId function, uint32_t region, uint64_t offset, uint32_t value);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::string directory_;
   FunctionId function_ = 0;
   Role role_ = Role::kDriver;
   std::string name_;  // of this client, for the card's clock
-  std::map<FunctionId, std::unique_ptr<VfioUserLink>> links_;
+  unsigned programs_ = 1;
+  mutable std::map<FunctionId, std::unique_ptr<VfioUserLink>> links_;
   IoAddress next_address_;
   std::optional<uint64_t> now_ps_;  // lockstep: known until the next call that takes time
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command `serve`: the card of a configuration for other processes (docs/serve.md). Single
+// The command `serve`: the cards of a configuration for other processes (docs/serve.md). Single
 // thread. Errors: Error(kBadInput); those of the card.
 #pragma once
 
@@ -16,13 +16,16 @@ namespace spyre::cosim {
 struct ServeArguments {
   std::string config;
   std::vector<std::string> sets;
+  std::vector<std::string> cards;  // "N=FILE": card N is that of FILE
   std::string directory;
   TimeMode time = TimeMode::kFree;
   uint64_t clients = 1;
   double factor = 1;
   uint64_t vfs = 0;  // enabled before anybody comes
   bool once = false;
-  std::string record;  // "": not recorded
+  std::string record;   // "": not recorded
+  std::string out;      // directory of report and trace; "": none
+  std::string program;  // for the report: who uses the cards
 };
 
 void AddServeCommand(command_line::Command& root);

@@ -80,4 +80,9 @@ int RunProgram(const std::vector<std::string>& words, const Variables& environme
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+void EndProgram() {
+  const pid_t program = running_program.load();
+  if (program > 0) kill(program, SIGTERM);
+}
+
 }  // namespace spyre::cosim

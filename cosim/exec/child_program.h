@@ -16,4 +16,7 @@ namespace spyre::cosim {
 // Throws Error(kBadInput) if the program cannot be started.
 int RunProgram(const std::vector<std::string>& words, const Variables& environment);
 
+// Sends the program that runs, if one does, a SIGTERM. Any thread.
+void EndProgram();
+
 }  // namespace spyre::cosim

@@ -2,6 +2,7 @@
 #include "cosim/exec/exec_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <charconv>
 #include <cstdint>
@@ -16,6 +17,7 @@
 #include "base/files.h"
 #include "cosim/exec/child_program.h"
 #include "cosim/exec/program_environment.h"
+#include "cosim/exec/served_cards.h"
 #include "traces/report.h"
 
 namespace spyre::cosim {
@@ -27,6 +29,8 @@ using Json = nlohmann::ordered_json;
 struct ExecArguments {
   ProgramCardChoice card;
   std::vector<std::string> words;
+  uint64_t cards = 0;                      // 0: --cards is not given
+  std::vector<std::string> cards_of_files;  // of --card
   std::string keep_arguments = "64M";
   bool strict = false, print_environment = false;
 };
@@ -110,8 +114,51 @@ void RemoveKeptBundles(const fs::path& kernels) {
   fs::remove(kernels, error);  // if it is empty
 }
 
+// What the server of several cards has written is shown; its words for a rank that died have come
+// while the program ran.
+void ShowCards(const std::string& directory, const ServedCards& cards) {
+  const std::string summary = directory + "/summary.txt";
+  std::error_code error;
+  if (!fs::exists(summary, error)) {
+    std::cerr << fmt::format("spyre-cosim: {} has no report; {}/serve.log says why\n", directory,
+                             directory);
+    return;
+  }
+  WritePage(directory);
+  std::cerr << "\n" << ReadFile(summary, "summary");
+  if (!cards.lost().empty()) std::cerr << fmt::format("spyre-cosim: {} died\n", cards.lost());
+}
+
+int RunOnCards(ExecArguments& args, const std::string& sdk, const ExecHelpers& helpers) {
+  ServedCardsChoice choice;
+  choice.count = static_cast<unsigned>(args.cards);
+  choice.config = args.card.config;
+  choice.sets = args.card.sets;
+  choice.cards = args.cards_of_files;
+  choice.out = args.card.out;
+  choice.program = fmt::format("{}", fmt::join(args.words, " "));
+  helpers.check(choice.config, KeysOfServedCards(choice));
+  std::error_code error;
+  fs::remove(choice.out + "/summary.txt", error);
+  ServedCards cards(choice, [](const std::string& client) {
+    std::cerr << fmt::format("spyre-cosim: {} died; the run is ended\n", client);
+    EndProgram();
+  });
+  args.card.cards = choice.count;
+  args.card.served = cards.where();
+  int status = RunProgram(args.words, ProgramEnvironment(sdk, args.card));
+  cards.End();
+  ShowCards(choice.out, cards);
+  if (status == 0 && !cards.lost().empty()) status = helpers.fault;
+  if (status != 0 || !args.strict) return status;
+  return ReportOf(choice.out).is_object() ? 0 : helpers.fault;
+}
+
 int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
-  helpers.check(args.card.config, args.card.sets);
+  if (args.cards == 0) {
+    helpers.check(args.card.config, args.card.sets);
+    if (!args.cards_of_files.empty()) throw BadInput("--card: it is for --cards");
+  }
   args.card.keep_bytes = SizeOf(args.keep_arguments);
   const std::string sdk = SdkDirectory();
   if (args.print_environment) {
@@ -124,6 +171,7 @@ int RunExec(ExecArguments& args, const ExecHelpers& helpers) {
   std::error_code error;
   fs::remove(args.card.out + "/report.json", error);
   RemoveKeptBundles(fs::path(args.card.out) / "kernels");
+  if (args.cards > 0) return RunOnCards(args, sdk, helpers);
   const int status = RunProgram(args.words, ProgramEnvironment(sdk, args.card));
   const Json report = ReportOf(args.card.out);
   if (!report.is_object()) {
@@ -174,6 +222,15 @@ void AddExecCommand(command_line::Command& root, const ExecHelpers& helpers) {
       .Add("--keep-arguments", args->keep_arguments,
            "the most bytes of arguments that are kept with a bundle")
       .Placeholder("SIZE");
+  command
+      .Add("--cards", args->cards,
+           "serve so many cards to the processes of the program: exec --cards 4 -- torchrun "
+           "--nproc-per-node 4 model.py (docs/multi-card.md)",
+           1, 64)
+      .Placeholder("N");
+  command
+      .Add("--card", args->cards_of_files, "of --cards: card N is that of FILE, with its faults")
+      .Placeholder("N=FILE");
   command.Add("--strict", args->strict, "a wrong result or a fault of the card decides the status");
   command.Add("--print-env", args->print_environment,
               "run nothing; print the variables that the program would get");

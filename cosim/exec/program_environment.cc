@@ -37,6 +37,8 @@ std::string SdkDirectory() {
 }
 
 Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& choice) {
+  // A program that ends by _exit is to have a report as well.
+  const std::string before_exit = InFrontOf("LD_PRELOAD", sdk + "/lib/libspyre_exit.so");
   Variables variables = {
       // What torch-spyre's setup.py and its compiler look for.
       {"RUNTIME_INSTALL_DIR", sdk},
@@ -44,20 +46,37 @@ Variables ProgramEnvironment(const std::string& sdk, const ProgramCardChoice& ch
       {"DEEPTOOLS_INSTALL_DIR", sdk},
       {"SEN_COMMON_HEADERS", sdk + "/include"},
       {"NEW_SYSTEM_SETUP", "1"},
-      {"USE_SPYRE_CCL", "0"},
+      {"SPYRE_COMMS_INSTALL_DIR", sdk},
+      {"USE_SPYRE_CCL", "1"},
       {"USE_SPYRE_PROFILER", "1"},
       {"PATH", InFrontOf("PATH", sdk + "/bin")},
       {"LD_LIBRARY_PATH", InFrontOf("LD_LIBRARY_PATH", sdk + "/lib")},
-      // The card.
+  };
+  if (choice.cards > 0) {
+    // The server has the configuration and the directory.
+    const std::string count = std::to_string(choice.cards);
+    const Variables served = {{"SPYRE_COSIM_CARD", choice.served},
+                              {"SPYRE_COSIM_DEVICES", count},
+                              {"SPYRE_COSIM_CONFIG", ""},
+                              {"SPYRE_COSIM_SET", ""},
+                              {"SPYRE_COSIM_OUT", ""},
+                              {"SPYRE_COSIM_KEEP", ""},
+                              {"SPYRE_COSIM_VERIFY", ""},
+                              {"FLEX_DEVICE", ""},
+                              {"LD_PRELOAD", before_exit}};
+    variables.insert(variables.end(), served.begin(), served.end());
+    return variables;
+  }
+  const Variables card = {
       {"SPYRE_COSIM_CONFIG", Absolute(choice.config)},
       {"SPYRE_COSIM_SET", fmt::format("{}", fmt::join(choice.sets, "\n"))},
       {"SPYRE_COSIM_OUT", Absolute(choice.out)},
   };
+  variables.insert(variables.end(), card.begin(), card.end());
   if (choice.out.empty()) return variables;
   variables.emplace_back("SPYRE_COSIM_KEEP", std::to_string(choice.keep_bytes));
   variables.emplace_back("SPYRE_COSIM_VERIFY", choice.verify);
-  // A program that ends by _exit is to have a report as well.
-  variables.emplace_back("LD_PRELOAD", InFrontOf("LD_PRELOAD", sdk + "/lib/libspyre_exit.so"));
+  variables.emplace_back("LD_PRELOAD", before_exit);
   return variables;
 }
 

@@ -26,13 +26,17 @@ constexpr uint64_t kMaxSlicePs = 100'000'000;
 // Connections of one client have one thread behind them: it waits if one of them does.
 bool Schedule::AllWait(const Functions& functions) {
   std::map<std::string, bool> clients;
+  uint64_t expected = options_.clients;
   for (const auto& function : functions) {
     const ClientVersion* client = function->client();
     if (client == nullptr || !client->time_client) continue;
     clients[*client->time_client] |= function->waiting();
-    if (seen_.size() < options_.clients) seen_.insert(*client->time_client);
+    expected = std::max(expected, client->clients);
   }
-  return seen_.size() >= options_.clients && !clients.empty() &&
+  if (clients.empty()) seen_.clear();
+  for (const auto& [name, waits] : clients)
+    if (seen_.size() < expected) seen_.insert(name);
+  return seen_.size() >= expected && !clients.empty() &&
          std::all_of(clients.begin(), clients.end(), [](const auto& c) { return c.second; });
 }
 
@@ -102,6 +106,7 @@ void Schedule::Run(uint64_t until_ps, bool when_idle) {
   const uint64_t target = jump ? until_ps : std::min(until_ps, now + slice_ps_);
   const Clock::time_point start = Clock::now();
   card_.RunUntil(target, when_idle);
+  for (InProcessTransport* const card : cards_) card->Check();
   const auto wall = Clock::now() - start;
   if (wall > kLongSlice) {
     const std::chrono::duration<double> longest = kLongSlice, took = wall;
@@ -120,6 +125,7 @@ void Schedule::Move(const Functions& functions) {
   const Clock::time_point end = Clock::now() + kTurn;
   do {
     LookForLate(functions);
+    for (const auto& function : functions) function->TakeInterrupt();  // messages that have come
     if (!CanMove(functions)) return;
     const uint64_t limit = LimitPs();
     ServedFunction* const next = Next(functions);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// When the time of a served card moves, and how far (time_mode.h). Kernel thread.
+// When the time of served cards moves, and how far (time_mode.h). Kernel thread.
 //
-// What clients wait for ends at a time of the card; what ends first is served first, and of equal
-// times that of the lower function. In lockstep, time moves only while every client waits, so that
-// what each of them sees does not depend on who is faster; it begins when `clients` of them have
-// come. In the other modes it begins with the first, and while a client owes the card an answer it
+// What clients wait for ends at a time of the cards; what ends first is served first, and of equal
+// times that of the lower card and function. In lockstep, time moves only while every client waits,
+// so that what each of them sees does not depend on who is faster; it begins when `clients` of them
+// have come, or as many as one of them says that there are, and begins anew when all have gone. In the other modes it begins with the first, and while a client owes the card an answer it
 // is not faster than the wall's, so that an operation is not over its limit before the client has
 // had that time.
 #pragma once
@@ -33,7 +33,9 @@ class Schedule {
  public:
   using Functions = std::vector<std::unique_ptr<ServedFunction>>;
 
-  Schedule(InProcessTransport& card, const TimeOptions& options) : card_(card), options_(options) {}
+  // cards: of one simulation; not empty.
+  Schedule(const std::vector<InProcessTransport*>& cards, const TimeOptions& options)
+      : cards_(cards), card_(*cards.front()), options_(options) {}
 
   // How long sockets may be waited for: 0 while time can move, -1 until somebody asks for
   // something.
@@ -54,7 +56,8 @@ class Schedule {
   bool EndSleepOfAll(const Functions& functions);
   void Run(uint64_t until_ps, bool when_idle);
 
-  InProcessTransport& card_;
+  const std::vector<InProcessTransport*> cards_;
+  InProcessTransport& card_;  // the first one, whose simulation is that of all
   const TimeOptions options_;
   // Of both clocks, when the first client came: until then time stands.
   struct Begin {

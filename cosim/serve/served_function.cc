@@ -51,10 +51,11 @@ std::string Bytes(const T& value) {
 }  // namespace
 
 ServedFunction::ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
-                               SessionRecorder* recorder, ServeLog log)
+                               Mailboxes& mail, SessionRecorder* recorder, ServeLog log)
     : site_{&card, function, function == 0 ? nullptr : &virtual_config_, &watch_, recorder},
       mode_(mode),
-      log_(std::move(log)) {}
+      log_(std::move(log)),
+      neighbours_(card, function, mail) {}
 
 void ServedFunction::Log(const std::string& text) const {
   log_(fmt::format("function {}: {}", function(), text));
@@ -69,6 +70,10 @@ void ServedFunction::Disconnect() {
   if (!unknown.empty())
     Log("the client has touched addresses that the specification does not have:" + unknown);
   Log("the client is gone: " + connection_->failure());
+  if (client_ && client_->time_client && !client_->monitor && !takes_leave_)
+    lost_ = *client_->time_client;
+  takes_leave_ = false;
+  neighbours_.Clear();
   if (client_ && !client_->monitor) {
     uint64_t delay_ps = 0;
     const uint32_t command =
@@ -260,19 +265,8 @@ void ServedFunction::ReplyAccess(const vfio_user::Header& header, const std::str
 
 int ServedFunction::AccessTime(const ClientMessage& message, uint64_t offset,
                                const std::string& data, uint64_t count) {
+  if (!data.empty()) return WriteTime(message, offset, data);
   std::string answer;
-  if (!data.empty()) {
-    if (offset == vfio_user::kTimeWait) return WaitFor(message, data);
-    uint64_t ps = 0;
-    if (offset != vfio_user::kTimeAdvance || data.size() != sizeof(ps)) return EINVAL;
-    std::memcpy(&ps, data.data(), sizeof(ps));
-    if (ps > kLongestPausePs || model::NowPs() > kLatestPs) return EINVAL;
-    pause_ = Pause();
-    pause_->begin_ps = model::NowPs();
-    pause_->wake_ps = pause_->begin_ps + ps;
-    waiting_for_ = message.header;
-    return 0;
-  }
   if (offset == vfio_user::kTimeNow && count == sizeof(uint64_t)) {
     answer = Bytes(site_.card->NowPs());
   } else if (offset == vfio_user::kTimeResult && count == sizeof(wait_result_)) {
@@ -280,10 +274,50 @@ int ServedFunction::AccessTime(const ClientMessage& message, uint64_t offset,
   } else if (offset == vfio_user::kTimeDiagnose) {
     answer = site_.card->Diagnose().substr(0, count - 1);
     answer.resize(count, '\0');
+  } else if (const auto of_neighbours = neighbours_.Read(offset, count)) {
+    answer = *of_neighbours;
   } else {
     return EINVAL;
   }
   ReplyAccess(message.header, answer);
+  return 0;
+}
+
+int ServedFunction::WriteTime(const ClientMessage& message, uint64_t offset,
+                              const std::string& data) {
+  if (offset == vfio_user::kTimeWait) return WaitFor(message, data);
+  if (offset == vfio_user::kTimeReceive) return Receive(message, data);
+  if (offset != vfio_user::kTimeAdvance) {
+    if (offset == vfio_user::kTimeFarewell) {
+      takes_leave_ = true;
+    } else if (!neighbours_.Write(offset, data)) {
+      return EINVAL;
+    }
+    ReplyAccess(message.header, "");
+    return 0;
+  }
+  uint64_t ps = 0;
+  if (data.size() != sizeof(ps)) return EINVAL;
+  std::memcpy(&ps, data.data(), sizeof(ps));
+  if (ps > kLongestPausePs || model::NowPs() > kLatestPs) return EINVAL;
+  pause_ = Pause();
+  pause_->begin_ps = model::NowPs();
+  pause_->wake_ps = pause_->begin_ps + ps;
+  waiting_for_ = message.header;
+  return 0;
+}
+
+int ServedFunction::Receive(const ClientMessage& message, const std::string& data) {
+  vfio_user::MailAddress address;
+  if (data.size() != sizeof(address)) return EINVAL;
+  std::memcpy(&address, data.data(), sizeof(address));
+  waiting_for_ = message.header;
+  pause_ = Pause();
+  pause_->begin_ps = model::NowPs();
+  pause_->wake_ps = UINT64_MAX;
+  pause_->sleeping = true;
+  pause_->mail = address;
+  TakeInterrupt();
   return 0;
 }
 
@@ -296,12 +330,19 @@ int ServedFunction::WaitFor(const ClientMessage& message, const std::string& dat
   wait_result_ = static_cast<uint32_t>(driver::WaitResult::kDeadline);
   const uint64_t now = model::NowPs();
   const uint64_t deadline = std::max(now, std::min(wait.deadline_ps, now + kLongestPausePs));
-  pause_ = Pause{now, deadline, true, wait.vector, deadline, true};
+  pause_ = Pause{now, deadline, true, wait.vector, deadline, true, {}};
   TakeInterrupt();
   return 0;
 }
 
 void ServedFunction::TakeInterrupt() {
+  if (waits_for_interrupt() && pause_->mail) {
+    if (!neighbours_.Receive(*pause_->mail)) return;
+    pause_->sleeping = false;
+    pause_->wake_ps = model::NowPs();
+    wait_result_ = static_cast<uint32_t>(driver::WaitResult::kInterrupt);
+    return;
+  }
   if (!waits_for_interrupt() || !site_.card->bridge().TakeInterrupt(function(), pause_->vector))
     return;
   pause_->sleeping = false;

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "cosim/host/host_side.h"
 #include "cosim/host/inprocess_transport.h"
@@ -21,6 +22,7 @@
 #include "cosim/serve/connection.h"
 #include "cosim/serve/device_info.h"
 #include "cosim/serve/interrupt_lines.h"
+#include "cosim/serve/neighbour_access.h"
 #include "cosim/serve/time_mode.h"
 #include "cosim/serve/version.h"
 
@@ -31,9 +33,9 @@ using ServeLog = std::function<void(const std::string& line)>;
 
 class ServedFunction {
  public:
-  // recorder: may be null.
+  // recorder: may be null. mail: of all functions of the server, which outlives them.
   ServedFunction(InProcessTransport& card, driver::FunctionId function, TimeMode mode,
-                 SessionRecorder* recorder, ServeLog log);
+                 Mailboxes& mail, SessionRecorder* recorder, ServeLog log);
 
   driver::FunctionId function() const { return site_.function; }
 
@@ -42,8 +44,15 @@ class ServedFunction {
   Connection* connection() { return connection_.get(); }
   // The client is gone, or is sent away.
   void Disconnect();
+  // Who has been lost since the last call without having said that it goes; "": nobody.
+  std::string TakeLost() { return std::exchange(lost_, ""); }
   // Of the client, once it has said its version; else null.
   const ClientVersion* client() const { return client_ ? &*client_ : nullptr; }
+
+  void Log(const std::string& text) const;
+  void TellTo(NeighbourAccess::Listener* listener, size_t card) {
+    neighbours_.TellTo(listener, card);
+  }
 
   // Answers commands, in order, until one has to wait for the card. Before that: what waited for
   // posted writes.
@@ -52,10 +61,10 @@ class ServedFunction {
   // The client waits for something that happens at wake_ps, or sooner.
   bool waiting() const { return access_ != nullptr || pause_.has_value(); }
   uint64_t wake_ps() const { return access_ != nullptr ? access_->wake_ps() : pause_->wake_ps; }
-  // For an interrupt, and none has come.
+  // For an interrupt or a message, and none has come.
   bool waits_for_interrupt() const { return pause_ && pause_->sleeping; }
   void Step();           // at wake_ps
-  void TakeInterrupt();  // after the card has run: wakes it, if what it sleeps for has come
+  void TakeInterrupt();  // wakes it, if what it sleeps for has come
   void EndSleep();       // nothing is left that could wake it
 
   // The interface HostSide.
@@ -76,6 +85,7 @@ class ServedFunction {
     unsigned vector = 0;
     uint64_t deadline_ps = 0;
     bool sleeping = false;  // and it has not come
+    std::optional<vfio_user::MailAddress> mail;  // it sleeps for a message there
   };
 
   void Handle(ClientMessage message);
@@ -94,12 +104,13 @@ class ServedFunction {
   int AccessRegion(const ClientMessage& message);
   int AccessTime(const ClientMessage& message, uint64_t offset, const std::string& data,
                  uint64_t count);
+  int WriteTime(const ClientMessage& message, uint64_t offset, const std::string& data);
   int WaitFor(const ClientMessage& message, const std::string& data);
+  int Receive(const ClientMessage& message, const std::string& data);
   void ReplyAccess(const vfio_user::Header& header, const std::string& data);
   void EndPause();
   void Configure(uint32_t offset, uint32_t value, unsigned enables);
   void Reset();
-  void Log(const std::string& text) const;
 
   AccessSite site_;
   const TimeMode mode_;
@@ -107,10 +118,13 @@ class ServedFunction {
   std::unique_ptr<Connection> connection_;  // null: no client
   std::optional<ClientVersion> client_;
   bool used_ = false;  // by a client before
+  std::string lost_;
   ClientMemory memory_;
   InterruptLines lines_;
   AccessWatch watch_;
   VirtualConfig virtual_config_;
+  NeighbourAccess neighbours_;
+  bool takes_leave_ = false;  // the client has said that it goes
   vfio_user::Header waiting_for_;  // the command that is to be answered then
   vfio_user::RegionAccess region_access_;
   std::unique_ptr<CardAccess> access_;

@@ -58,20 +58,22 @@ void RemoveLeftover(const std::string& path) {
 
 }  // namespace
 
-Server::Server(InProcessTransport& card, unsigned functions, const ServeOptions& options)
-    : card_(card), options_(options), schedule_(card, options.time) {
-  std::error_code error;
-  if (std::filesystem::create_directories(options_.directory, error))
-    std::filesystem::permissions(options_.directory, std::filesystem::perms::owner_all, error);
-  if (error || !std::filesystem::is_directory(options_.directory, error))
-    throw BadInput("--vfio-user: cannot make the directory {}", options_.directory);
+Server::Server(const std::vector<InProcessTransport*>& cards, unsigned functions,
+               const ServeOptions& options)
+    : cards_(cards), options_(options), schedule_(cards, options.time) {
   try {
-    for (unsigned function = 0; function < functions; ++function) Listen(function);
+    for (size_t card = 0; card < cards_.size(); ++card) {
+      for (unsigned function = 0; function < functions; ++function) Listen(card, function);
+    }
   } catch (...) {
     for (const Listener& listener : listeners_) unlink(listener.path.c_str());
     throw;
   }
-  card_.bridge().UseHost(this);
+  for (size_t card = 0; card < cards_.size(); ++card) {
+    sides_.push_back(std::make_unique<CardSide>(*cards_[card]));
+    for (unsigned function = 0; function < functions; ++function)
+      sides_.back()->Add(functions_[card * functions + function].get());
+  }
   if (options_.recorder == nullptr) return;
   options_.recorder->BeginSession(
       [this](driver::FunctionId function, driver::IoAddress address, uint8_t* data,
@@ -79,16 +81,28 @@ Server::Server(InProcessTransport& card, unsigned functions, const ServeOptions&
 }
 
 Server::~Server() {
-  card_.bridge().UseHost(nullptr);
+  sides_.clear();
   for (const Listener& listener : listeners_) unlink(listener.path.c_str());
 }
 
-std::string Server::PathOf(unsigned function) const {
-  return fmt::format("{}/spyre.{}.sock", options_.directory, function);
+std::string Server::PathOf(size_t card, unsigned function) const {
+  return cards_.size() == 1
+             ? fmt::format("{}/spyre.{}.sock", options_.directory, function)
+             : fmt::format("{}/card{}/spyre.{}.sock", options_.directory, card, function);
 }
 
-void Server::Listen(unsigned function) {
-  const std::string path = PathOf(function);
+void Server::MakeDirectory(const std::string& directory) const {
+  std::error_code error;
+  if (std::filesystem::create_directories(directory, error))
+    std::filesystem::permissions(directory, std::filesystem::perms::owner_all, error);
+  if (error || !std::filesystem::is_directory(directory, error))
+    throw BadInput("--vfio-user: cannot make the directory {}", directory);
+}
+
+void Server::Listen(size_t card, unsigned function) {
+  const std::string path = PathOf(card, function);
+  MakeDirectory(options_.directory);
+  MakeDirectory(std::filesystem::path(path).parent_path().string());
   const sockaddr_un address = AddressOf(path);
   RemoveLeftover(path);
   Descriptor listener = MakeSocket();
@@ -100,9 +114,16 @@ void Server::Listen(unsigned function) {
     throw BadInput("--vfio-user: cannot listen at {}: {}", path, std::strerror(errno));
   }
   listeners_.push_back({path, std::move(listener)});
-  functions_.push_back(
-      std::make_unique<ServedFunction>(card_, static_cast<driver::FunctionId>(function),
-                                       options_.time.mode, options_.recorder, options_.log));
+  ServeLog log = options_.log;
+  if (cards_.size() > 1) {
+    log = [this, card](const std::string& line) {
+      options_.log(fmt::format("card {}: {}", card, line));
+    };
+  }
+  functions_.push_back(std::make_unique<ServedFunction>(
+      *cards_[card], static_cast<driver::FunctionId>(function), options_.time.mode, mail_,
+      options_.recorder, log));
+  functions_.back()->TellTo(options_.listener, card);
 }
 
 bool Server::Connected() const {
@@ -118,8 +139,16 @@ void Server::Sweep() {
     Connection* const connection = function->connection();
     if (connection == nullptr) continue;
     connection->CheckPatience();
-    if (!connection->open()) function->Disconnect();
+    if (connection->open()) continue;
+    function->Disconnect();
+    TellLost(*function);
   }
+}
+
+void Server::TellLost(ServedFunction& function) {
+  const std::string client = function.TakeLost();
+  if (!client.empty() && options_.lost) options_.lost(client);
+  if (!Connected()) mail_.Clear();  // what comes next is another program
 }
 
 // A card whose firmware has stopped is not the end of its server: registers answer, and a reset of
@@ -128,7 +157,7 @@ void Server::Guarded(const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::kDeviceFault || card_.ended()) throw;
+    if (error.kind() != ErrorKind::kDeviceFault || cards_.front()->ended()) throw;
     options_.log(fmt::format(
         "the card is lost: {}; its functions get no more answers until the client of the physical "
         "function resets it (VFIO_USER_DEVICE_RESET)",
@@ -165,7 +194,7 @@ void Server::Poll(int patience_ms) {
     if (events != 0) Receive(*functions_[i], events);
   }
   for (size_t i = 0; i < functions_.size(); ++i)
-    if (polled[i].revents != 0) Accept(static_cast<unsigned>(i));
+    if (polled[i].revents != 0) Accept(i);
 }
 
 void Server::Receive(ServedFunction& function, short events) {
@@ -176,39 +205,21 @@ void Server::Receive(ServedFunction& function, short events) {
   if ((events & (POLLHUP | POLLERR)) != 0 && (events & POLLIN) == 0)
     connection.Fail("the client has closed the connection");
   function.Serve();
-  if (!connection.open()) function.Disconnect();
+  if (connection.open()) return;
+  function.Disconnect();
+  TellLost(function);
 }
 
-void Server::Accept(unsigned function) {
+void Server::Accept(size_t function) {
   Descriptor socket(
       accept4(listeners_[function].socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return;
   if (functions_[function]->connection() != nullptr) {
-    options_.log(fmt::format("function {}: a second client is sent away; the first one is served",
-                             function));
+    functions_[function]->Log("a second client is sent away; the first one is served");
     return;
   }
   functions_[function]->Connect(std::move(socket));
   served_ = true;
-}
-
-bool Server::Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
-                    bool write) {
-  return functions_[function]->Allows(address, bytes, write);
-}
-
-HostSide::Answer Server::Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data,
-                              uint64_t bytes, std::shared_ptr<model::LateAnswer>* late) {
-  return functions_[function]->Read(address, data, bytes, late);
-}
-
-bool Server::Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
-                   uint64_t bytes) {
-  return functions_[function]->Write(address, data, bytes);
-}
-
-void Server::Interrupt(driver::FunctionId function, unsigned vector) {
-  functions_[function]->Raise(vector);
 }
 
 }  // namespace spyre::cosim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves a card to other processes by the vfio-user protocol (docs/serve.md): one socket for each
-// function, DIR/spyre.F.sock, of which each has one client at a time. One thread, which is also the
-// kernel's.
+// Serves the cards of a simulation to other processes by the vfio-user protocol (docs/serve.md): one
+// socket for each function, DIR/spyre.F.sock, of several cards DIR/cardN/spyre.F.sock, of which each
+// has one client at a time. One thread, which is also the kernel's.
 //
 // Errors: BadInput for a directory or socket that cannot be used, also if another server uses it;
 // those of the card, which is then gone for its clients. The sockets are removed at the end,
@@ -13,8 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "cosim/host/host_side.h"
 #include "cosim/host/inprocess_transport.h"
+#include "cosim/serve/card_side.h"
+#include "cosim/serve/mailboxes.h"
 #include "cosim/serve/schedule.h"
 #include "cosim/serve/served_function.h"
 
@@ -26,18 +27,23 @@ struct ServeOptions {
   bool once = false;                    // end when the last client has gone
   SessionRecorder* recorder = nullptr;  // must outlive the server
   ServeLog log;
+  // Takes the name of a client that has gone without having said so; may be empty.
+  std::function<void(const std::string& client)> lost;
+  NeighbourAccess::Listener* listener = nullptr;  // must outlive the server
 };
 
-class Server : private HostSide {
+class Server {
  public:
-  // functions: the physical one and all virtual ones, enabled or not. card: must outlive the
-  // server; its memory accesses go to clients from now on.
-  Server(InProcessTransport& card, unsigned functions, const ServeOptions& options);
-  ~Server() override;
+  // functions: of each card, the physical one and all virtual ones, enabled or not. cards: of one
+  // simulation, must outlive the server; their memory accesses go to clients from now on.
+  // options.recorder: for one card only.
+  Server(const std::vector<InProcessTransport*>& cards, unsigned functions,
+         const ServeOptions& options);
+  ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  std::string PathOf(unsigned function) const;
+  std::string PathOf(size_t card, unsigned function) const;
 
   // Until a signal (Interruption), or, once, until the last client has gone.
   void Run();
@@ -48,26 +54,22 @@ class Server : private HostSide {
     Descriptor socket;
   };
 
-  void Listen(unsigned function);
+  void Listen(size_t card, unsigned function);
+  void MakeDirectory(const std::string& directory) const;
   void Poll(int patience_ms);
-  void Accept(unsigned function);
+  void Accept(size_t function);
   void Receive(ServedFunction& function, short events);
+  void TellLost(ServedFunction& function);
   void Sweep();
   void Guarded(const std::function<void()>& action);
   bool Connected() const;
 
-  bool Allows(driver::FunctionId function, driver::IoAddress address, uint64_t bytes,
-              bool write) override;
-  Answer Read(driver::FunctionId function, driver::IoAddress address, uint8_t* data, uint64_t bytes,
-              std::shared_ptr<model::LateAnswer>* late) override;
-  bool Write(driver::FunctionId function, driver::IoAddress address, const uint8_t* data,
-             uint64_t bytes) override;
-  void Interrupt(driver::FunctionId function, unsigned vector) override;
-
-  InProcessTransport& card_;
+  const std::vector<InProcessTransport*> cards_;
   const ServeOptions options_;
-  Schedule::Functions functions_;
-  std::vector<Listener> listeners_;
+  Mailboxes mail_;
+  Schedule::Functions functions_;  // card by card
+  std::vector<std::unique_ptr<CardSide>> sides_;
+  std::vector<Listener> listeners_;  // of each function
   Schedule schedule_;
   bool served_ = false;  // a client
 };

@@ -57,6 +57,8 @@ std::string ReadCapabilities(std::string_view text, ClientVersion& client) {
     return fmt::format("'spyre_time' has no 'client' of at most {} characters", kMaxNameBytes);
   }
   client.time_client = name->get<std::string>();
+  if (!FindNumber(*time, "clients", client.clients) || client.clients == 0)
+    return "'clients' of 'spyre_time' is not a number above 0";
   const auto monitor = time->find("monitor");
   if (monitor != time->end() && !monitor->is_boolean())
     return "'monitor' of 'spyre_time' is not true or false";

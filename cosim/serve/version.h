@@ -17,6 +17,7 @@ struct ClientVersion {
   uint16_t minor = 0;
   uint32_t transfer_bytes = 0;             // that it takes in one message, 1 to kMaxTransferBytes
   std::optional<std::string> time_client;  // name, if it uses the card's clock (spyre_time)
+  uint64_t clients = 1;                    // how many of the clock there are to be, as it knows
   bool monitor = false;                    // it only reads registers: it resets nothing
 };
 

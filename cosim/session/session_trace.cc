@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "base/build_info/build_info.h"
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -20,8 +23,8 @@ void SessionTrace::Start(const RunResult& result) {
   const RunConfig& config = result.config;
   if (!config.trace.enabled) return;
   const std::string metadata =
-      fmt::format("{{\"workload\": \"{}\", \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
-                  result.description, Name(config.mode), ToJson(ThisBuild()), ToJson(config));
+      fmt::format("{{\"workload\": {}, \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
+                  DumpJson(nlohmann::ordered_json(result.description)), Name(config.mode), ToJson(ThisBuild()), ToJson(config));
   writer_ = std::make_unique<trace::TraceWriter>(PathOf(result), metadata, config.trace.capacity);
   recorder_.HandTo(*writer_, writer_->block_records());
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "runtime/flex/flex_stream.h"
@@ -29,6 +30,7 @@ CollectiveRank::CollectiveRank(flex::RuntimeContext& context, const Place& place
 
 void CollectiveRank::Run(const CollectivePlan& plan) {
   title_ = TitleOf(plan.call);
+  block_bytes_ = plan.call.bytes;
   Agree(plan);
   for (const auto& round : plan.rounds) {
     for (const CollectiveStep& step : round) {
@@ -53,24 +55,48 @@ void CollectiveRank::Agree(const CollectivePlan& plan) {
 }
 
 flex::DeviceHandle CollectiveRank::At(const CollectiveRange& range) const {
+  if (range.area == CollectiveArea::kResult && !place_.blocks.empty()) {
+    return flex::Offset(place_.blocks.at(range.offset / block_bytes_),
+                        static_cast<int64_t>(range.offset % block_bytes_));
+  }
   const flex::DeviceHandle& area = range.area == CollectiveArea::kData     ? place_.data
                                    : range.area == CollectiveArea::kResult ? place_.result
                                                                            : place_.inbox;
   return flex::Offset(area, static_cast<int64_t>(range.offset));
 }
 
+uint64_t CollectiveRank::At(const Peer& peer, const CollectiveRange& range) const {
+  if (range.area == CollectiveArea::kResult && !peer.blocks.empty())
+    return peer.blocks.at(range.offset / block_bytes_) + range.offset % block_bytes_;
+  const uint64_t area = range.area == CollectiveArea::kData     ? peer.data
+                        : range.area == CollectiveArea::kResult ? peer.result
+                                                                : peer.inbox;
+  return area + range.offset;
+}
+
+uint64_t CollectiveRank::PieceOf(const CollectiveRange& range, bool in_blocks,
+                                 uint64_t bytes) const {
+  if (range.area != CollectiveArea::kResult || !in_blocks) return bytes;
+  return std::min(bytes, block_bytes_ - range.offset % block_bytes_);
+}
+
 void CollectiveRank::Send(const CollectiveStep& step) {
   const uint64_t begin_ps = context_.NowPs();
   const Peer& peer = peers_[step.to];
-  const uint64_t area = step.target.area == CollectiveArea::kData     ? peer.data
-                        : step.target.area == CollectiveArea::kResult ? peer.result
-                                                                      : peer.inbox;
   flex::FlexStream& stream = context_.DefaultStream();
   flex::OperationInfo info;
   info.name = fmt::format("{} Send", title_);
   info.label = fmt::format("peer {}", step.to);
   info.bulk = true;
-  stream.CopyToPeer(At(step.source), *peer.memory, area + step.target.offset, step.bytes, info);
+  for (uint64_t done = 0; done < step.bytes;) {
+    const CollectiveRange source{step.source.area, step.source.offset + done};
+    const CollectiveRange target{step.target.area, step.target.offset + done};
+    const uint64_t piece =
+        PieceOf(source, !place_.blocks.empty(),
+                PieceOf(target, !peer.blocks.empty(), step.bytes - done));
+    stream.CopyToPeer(At(source), *peer.memory, At(peer, target), piece, info);
+    done += piece;
+  }
   stream.Synchronize();
   ++times_.steps;
   times_.send_ps += context_.NowPs() - begin_ps;
@@ -96,11 +122,13 @@ void CollectiveRank::Take(const CollectiveStep& step) {
 }
 
 void CollectiveRank::Trace(const char* what, uint64_t begin_ps, size_t peer, uint64_t bytes) {
+  const std::string part = fmt::format("{} {}", title_, what);
+  const uint64_t end_ps = context_.NowPs();
+  signals_.Ended(part, begin_ps, end_ps, bytes, peer);
   trace::Recorder* const recorder = context_.options().device.recorder;
   if (recorder == nullptr || !recorder->Wants(trace::kHost)) return;
-  recorder->Slice(trace::kHost, recorder->AddTrack("host", "collectives"),
-                  recorder->Intern(fmt::format("{} {}", title_, what)), begin_ps, context_.NowPs(),
-                  0, bytes, static_cast<uint32_t>(peer));
+  recorder->Slice(trace::kHost, recorder->AddTrack("host", "collectives"), recorder->Intern(part),
+                  begin_ps, end_ps, 0, bytes, static_cast<uint32_t>(peer));
 }
 
 }  // namespace spyre::runtime

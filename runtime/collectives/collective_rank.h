@@ -35,6 +35,10 @@ class RankSignals {
   // Rank's next call; and what the call of the same number of another rank is, once it has come.
   virtual void Announce(size_t rank, const CollectiveCall& call) = 0;
   virtual const CollectiveCall& WaitForCall(size_t rank, size_t number) = 0;
+  // A part of the rank's collective has ended, as the trace shows it: "[AllReduce,Ring,65536]
+  // SEND_DATA", with the rank of the peer.
+  virtual void Ended(const std::string& /*part*/, uint64_t /*begin_ps*/, uint64_t /*end_ps*/,
+                     uint64_t /*bytes*/, size_t /*peer*/) {}
 };
 
 // What a rank spent its time on, in simulated picoseconds, added up.
@@ -50,13 +54,16 @@ class CollectiveRank {
  public:
   // Where the areas of this rank are, and those of the others in what it reaches of them. An area
   // that the plan does not use may be missing (handle of nothing, offset 0).
+  // The blocks of a result lie behind each other, or, with `blocks`, each in a place of its own.
   struct Place {
     size_t rank = 0;
     flex::DeviceHandle data, result, inbox;
+    std::vector<flex::DeviceHandle> blocks = {};
   };
   struct Peer {
     const flex::PeerMemory* memory = nullptr;  // null: this rank, or one that it never writes
     uint64_t data = 0, result = 0, inbox = 0;
+    std::vector<uint64_t> blocks = {};
   };
   // Enqueues on the default stream: [into, into + bytes) += [from, from + bytes), of the call's
   // type.
@@ -75,6 +82,9 @@ class CollectiveRank {
   void Send(const CollectiveStep& step);
   void Take(const CollectiveStep& step);
   flex::DeviceHandle At(const CollectiveRange& range) const;
+  uint64_t At(const Peer& peer, const CollectiveRange& range) const;
+  // How many of `bytes` from there on lie in one piece.
+  uint64_t PieceOf(const CollectiveRange& range, bool in_blocks, uint64_t bytes) const;
   // A part of the collective in the trace: its class, and the peer.
   void Trace(const char* what, uint64_t begin_ps, size_t peer, uint64_t bytes);
 
@@ -83,7 +93,8 @@ class CollectiveRank {
   const std::vector<Peer> peers_;
   RankSignals& signals_;
   const Reduce reduce_;
-  std::string title_;  // "[AllReduce,Ring,65536]"
+  uint64_t block_bytes_ = 0;  // of the collective that runs
+  std::string title_;         // "[AllReduce,Ring,65536]"
   size_t calls_ = 0;
   CollectiveTimes times_;
 };

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/card/environment.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
-#include <set>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "sdk/kept/kept_bundle.h"
@@ -16,6 +18,7 @@ namespace spyre::sdk {
 namespace {
 
 constexpr size_t kMaxDevices = 127;  // as PyTorch numbers devices
+constexpr size_t kFirstBus = 0x10;   // that a modelled card is on
 
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -59,6 +62,17 @@ uint64_t Bytes(const std::string& text) {
   return bytes;
 }
 
+// Those that SPYRE_DEVICES names and that are among the first `devices`, in its order, each once.
+std::vector<size_t> ChosenCards(size_t devices) {
+  std::vector<size_t> chosen;
+  ForEachPart(Variable("SPYRE_DEVICES"), ",", [&](std::string_view part) {
+    const size_t number = NumberOf("SPYRE_DEVICES", part);
+    if (number < devices && std::find(chosen.begin(), chosen.end(), number) == chosen.end())
+      chosen.push_back(number);
+  });
+  return chosen;
+}
+
 std::string FlexDevice() {
   std::string device = Variable("FLEX_DEVICE");
   if (device.empty() || device == "PF" || device == "VF" || device == "MOCK") return device;
@@ -76,8 +90,12 @@ std::string CommandLine() {
 
 }  // namespace
 
-CardRequest RequestOfEnvironment() {
+CardRequest RequestOfEnvironment(size_t device_of_process) {
   CardRequest request;
+  request.card = CardOfDevice(device_of_process);
+  if (const std::string rank = Variable("RANK"); !rank.empty()) request.rank = "rank " + rank;
+  if (const std::string ranks = Variable("LOCAL_WORLD_SIZE"); !ranks.empty())
+    request.ranks = std::max(1u, static_cast<unsigned>(NumberOf("LOCAL_WORLD_SIZE", ranks)));
   request.config = Variable("SPYRE_COSIM_CONFIG");
   ForEachPart(Variable("SPYRE_COSIM_SET"), ";\n",
               [&](std::string_view set) { request.sets.emplace_back(set); });
@@ -114,14 +132,34 @@ size_t NumDevices() {
     devices = own.empty() ? 1 : NumberOf("SPYRE_COSIM_DEVICES", own);
     if (!world.empty()) devices = std::min(devices, NumberOf("AIU_WORLD_SIZE", world));
   }
-  const std::string chosen = Variable("SPYRE_DEVICES");
-  if (chosen.empty()) return devices;
-  std::set<size_t> numbers;
-  ForEachPart(chosen, ",", [&](std::string_view part) {
-    const size_t number = NumberOf("SPYRE_DEVICES", part);
-    if (number < devices) numbers.insert(number);
-  });
-  return numbers.size();
+  return Variable("SPYRE_DEVICES").empty() ? devices : ChosenCards(devices).size();
+}
+
+size_t LocalRank() {
+  const std::string rank = Variable("LOCAL_RANK");
+  return rank.empty() ? 0 : NumberOf("LOCAL_RANK", rank);
+}
+
+std::string PciAddress(size_t card) { return fmt::format("0000:{:02x}:00.0", kFirstBus + card); }
+
+size_t CardOfDevice(size_t device) {
+  const std::string variable = fmt::format("AIU_WORLD_RANK_{}", device);
+  if (const std::string address = Variable(variable.c_str()); !address.empty()) {
+    for (size_t card = 0; card <= kMaxDevices; ++card) {
+      if (PciAddress(card) == address) return card;
+    }
+    throw BadInput("{} = '{}': the PCI address of a modelled card is expected, {} of the first one",
+                   variable, address, PciAddress(0))
+        .Subject(variable);
+  }
+  if (Variable("SPYRE_DEVICES").empty()) return device;
+  const std::vector<size_t> chosen = ChosenCards(kMaxDevices + 1);
+  if (device >= chosen.size()) {
+    throw BadInput("SPYRE_DEVICES = '{}': it has no card for device {}", Variable("SPYRE_DEVICES"),
+                   device)
+        .Subject("SPYRE_DEVICES");
+  }
+  return chosen[device];
 }
 
 }  // namespace spyre::sdk

@@ -18,17 +18,29 @@
 //                        cards there are. Unset, and with "MOCK": as the configuration's `mode`
 //   AIU_WORLD_SIZE       use so many cards, at most as many as there are
 //   SPYRE_DEVICES        use these: "0,2,3"; numbers that no card has do not count
+//   AIU_WORLD_RANK_N     the PCI address of the card of rank N: "0000:12:00.0", as PciAddress gives
+//   LOCAL_RANK           device of the process; LOCAL_WORLD_SIZE: how many such processes the host
+//                        has; RANK: which of all it is
 //
 // Errors: Error(kBadInput) naming variable, value and what is allowed.
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "sdk/card/program_card.h"
 
 namespace spyre::sdk {
 
-CardRequest RequestOfEnvironment();
+// device: of the process, which says which card it is.
+CardRequest RequestOfEnvironment(size_t device = 0);
 size_t NumDevices();
+// What the variable LOCAL_RANK says, 0 without it.
+size_t LocalRank();
+// The card that a device of the process is: that of AIU_WORLD_RANK_<device>, or else the one that
+// SPYRE_DEVICES names at this place, or else the one of this number.
+size_t CardOfDevice(size_t device);
+// Of a modelled card.
+std::string PciAddress(size_t card);
 
 }  // namespace spyre::sdk

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sdk/card/open.h"
 
+#include <fmt/format.h>
 #include <modules/spyre_card.h>
 
+#include <filesystem>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +47,50 @@ class ElsewhereCard : public ProgramCard {
   const flex::RuntimeOptions options_ = Options();
 };
 
+// One that `spyre-cosim serve` serves. The server traces; it is told what kernels are called.
+class ServedCard final : public ElsewhereCard, private RankMail {
+ public:
+  ServedCard(std::unique_ptr<driver::VfioUserTransport> transport, const CardRequest& request)
+      : ElsewhereCard(std::move(transport), request.function == "vf" ? 1 : 0),
+        served_(static_cast<driver::VfioUserTransport&>(ElsewhereCard::transport())),
+        number_(request.card) {}
+
+  RankMail* mail() override { return this; }
+  size_t number() const override { return number_; }
+  void Launched(const ProgramLaunch& launch) override {
+    if (!launch.correction) served_.NameCompute(launch.correlation, launch.name);
+  }
+  void Finish(flex::RuntimeContext&) noexcept override { served_.TakeLeave(); }
+
+ private:
+  void Post(uint32_t from, uint32_t to, std::string_view message) override {
+    served_.Post(from, to, message);
+  }
+  std::optional<std::string> Receive(uint32_t from, uint32_t to) override {
+    return served_.Receive(from, to);
+  }
+  void Trace(const std::string& part, uint64_t begin_ps, uint64_t end_ps, uint64_t bytes,
+             size_t peer) override {
+    served_.Trace({begin_ps, end_ps, bytes, static_cast<uint32_t>(peer), 0}, part);
+  }
+
+  driver::VfioUserTransport& served_;
+  const size_t number_;
+};
+
+// The sockets of the request's card: of several, each has a directory of its own.
+std::string DirectoryOf(const CardRequest& request) {
+  std::string directory = request.where.substr(kVfioUser.size());
+  std::error_code error;
+  if (!std::filesystem::is_directory(directory + "/card0", error)) return directory;
+  const std::string own = fmt::format("{}/card{}", directory, request.card);
+  if (!std::filesystem::is_directory(own, error)) {
+    throw BadInput("SPYRE_COSIM_CARD = {}: the server has no card {}", request.where, request.card)
+        .Subject("SPYRE_COSIM_CARD");
+  }
+  return own;
+}
+
 bool StartsWith(const std::string& text, std::string_view start) {
   return text.compare(0, start.size(), start) == 0;
 }
@@ -68,8 +114,13 @@ std::unique_ptr<ProgramCard> OpenCard(const CardRequest& request) {
   }
   std::unique_ptr<driver::Transport> transport;
   if (StartsWith(request.where, kVfioUser)) {
-    transport = std::make_unique<driver::VfioUserTransport>(request.where.substr(kVfioUser.size()));
-  } else if (StartsWith(request.where, kVfio)) {
+    return std::make_unique<ServedCard>(
+        std::make_unique<driver::VfioUserTransport>(
+            DirectoryOf(request),
+            driver::VfioUserTransport::Program{request.rank, request.ranks}),
+        request);
+  }
+  if (StartsWith(request.where, kVfio)) {
     driver::VfioOptions options;
     options.device = request.where.substr(kVfio.size());
     transport = std::make_unique<driver::VfioTransport>(options);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "driver/transport.h"
@@ -31,6 +32,9 @@ struct CardRequest {
   std::vector<std::string> sets;  // "card.cores=8", as --set of `spyre-cosim run`
   std::string out;                // directory for report.json, trace and kernels; "": no files
   std::string where;              // "": in this process; "vfio-user:DIR"; "vfio:ADDRESS"
+  size_t card = 0;                // its number, where several are served
+  std::string rank;               // "rank 2": of several programs that have a card each; "": alone
+  unsigned ranks = 1;             // on this host, of which each opens a card
   std::string function;           // "pf", "vf" (VF 1); "": as the configuration's key `mode` says
   // The command line of the program, for the report's description.
   std::string program;
@@ -75,9 +79,27 @@ struct ProgramCopy {
   uint64_t special = 0;  // infinities and NaN among the host's numbers
 };
 
+// How the programs of one host that have a card each tell each other, by their ranks: in the
+// cards' simulated time, and at no price. Messages of a pair come in the order in which they were
+// posted.
+class RankMail {
+ public:
+  virtual ~RankMail() = default;
+  virtual void Post(uint32_t from, uint32_t to, std::string_view message) = 0;
+  // Sleeps until one has come; empty: none can come any more.
+  virtual std::optional<std::string> Receive(uint32_t from, uint32_t to) = 0;
+  // A part of what the program did with others, for the trace of the card.
+  virtual void Trace(const std::string& part, uint64_t begin_ps, uint64_t end_ps, uint64_t bytes,
+                     size_t peer) = 0;
+};
+
 class ProgramCard {
  public:
   virtual ~ProgramCard() = default;
+
+  // Null: this card is alone.
+  virtual RankMail* mail() { return nullptr; }
+  virtual size_t number() const { return 0; }  // of the card among those of the host
 
   virtual driver::Transport& transport() = 0;
   virtual driver::FunctionId function() const = 0;

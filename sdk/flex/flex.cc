@@ -156,6 +156,7 @@ std::string initializeRuntime(std::shared_ptr<RuntimeContext>* context, int devi
   const size_t devices = getNumDevices();
   if (device < 0 || static_cast<size_t>(device) >= devices)
     throw BadInput("card {} is asked for, and the process may use {}", device, devices);
+  Platform::ChooseDevice(static_cast<size_t>(device));
   *context = getFlexRuntimeContext();
   const auto& identity = Platform::Get().context().identity();
   return fmt::format("card {}: function {}, {} cores, {} bytes of memory", device,

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -20,7 +21,8 @@
 namespace spyre::sdk {
 namespace {
 
-std::mutex opening;
+std::mutex opening;  // and of what follows
+std::optional<size_t> chosen_device;
 std::atomic<Platform*> platform = nullptr;
 
 constexpr uint32_t kStreams = 65;  // that a context has at most
@@ -61,15 +63,21 @@ Platform& Platform::Get() {
   if (Platform* const opened = platform) return *opened;
   const std::lock_guard<std::mutex> lock(opening);
   if (platform == nullptr) {
-    const CardRequest request = RequestOfEnvironment();
+    const CardRequest request = RequestOfEnvironment(chosen_device.value_or(LocalRank()));
     platform = new Platform(OpenCard(request), !request.out.empty());
     std::atexit(FinishAtExit);
-    if (!request.out.empty()) {
+    // Who serves the card is to know that the program has ended, and has not died.
+    if (!request.out.empty() || platform.load()->card_->mail() != nullptr) {
       FinishOnSignals(FinishAtExit);
       FinishBeforeExit(FinishAtExit);
     }
   }
   return *platform;
+}
+
+void Platform::ChooseDevice(size_t device) {
+  const std::lock_guard<std::mutex> lock(opening);
+  chosen_device = device;
 }
 
 Platform* Platform::Opened() {

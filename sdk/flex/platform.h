@@ -30,11 +30,15 @@ class Platform {
   // Opens the card that the environment asks for at the first call. Throws what opening throws,
   // then and at every further call that tries again.
   static Platform& Get();
+  // Before the card is opened: which device of the process it is; without, that of LOCAL_RANK.
+  static void ChooseDevice(size_t device);
   static Platform* Opened();  // null: not yet, or finished
 
   // Throws BadInput when the program is at its end.
   flex::RuntimeContext& context();
   StagingPool& staging() { return staging_; }
+  RankMail* mail() { return card_->mail(); }  // null: the card is alone
+  size_t card_number() const { return card_->number(); }
 
   flex::DeviceHandle HandleOf(const ::flex::Chunk& chunk) const;
   // The one chunk of the address. BadInput, naming `what`, if it has none or several.
