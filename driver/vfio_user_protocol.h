@@ -167,8 +167,8 @@ static_assert(sizeof(DmaAccess) == 16);
 // ---- The card's clock, for clients that have "spyre_time" in their version capabilities ----
 //
 // {"capabilities": {"spyre_time": {"client": "NAME", "clients": 1, "monitor": false}}}: one that
-// says that it is a monitor resets nothing when it comes and goes. Connections with one name are one
-// client, with one thread. In lockstep, time begins when as many `clients` have come as each of
+// says that it is a monitor resets nothing when it comes and goes. Connections with one name are
+// one client, with one thread. In lockstep, time begins when as many `clients` have come as each of
 // them says. The reply has {"spyre_time": {"mode": "free", "lockstep" or "paced"}}, and the
 // device has one region more, kTimeRegion, with this capability type.
 inline constexpr uint32_t kTimeRegion = kPciRegions;
@@ -185,23 +185,23 @@ inline constexpr uint64_t kTimeDiagnose = 0x40;  // read at most up to the regio
                                                  // on what, text, zeros behind it
 
 // Of several cards: what the platform does for programs that drive one each.
-inline constexpr uint64_t kTimeReceive = 0x28;  // write a MailAddress: the client sleeps until a
-                                                // message has come there, and takes it
-inline constexpr uint64_t kTimePeers = 0x30;    // read 8 bytes: where on the bus the card's memory
-                                                // window belongs, 0: nowhere; write a PeerMapping
-inline constexpr uint64_t kTimeMapped = 0x38;   // read 8 bytes: the address of the last one
-inline constexpr uint64_t kTimePost = 0x1000;   // write a MailAddress, and the message behind it
-inline constexpr uint64_t kTimeMessage = 0x1000;  // read: what was received last, its bytes as a
-                                                  // uint32_t first
-inline constexpr uint64_t kTimeName = 0x1800;  // write the correlation of a COMPUTE (8 bytes), and
-                                               // its name for the trace
+inline constexpr uint64_t kTimeReceive = 0x28;  // write 4 bytes, a number: the client sleeps until
+                                                // a message has come for it, and takes it
+inline constexpr uint64_t kTimePeers = 0x30;   // read 8 bytes: where on the bus the card's memory
+                                               // window belongs, 0: nowhere; write a PeerMapping
+inline constexpr uint64_t kTimeMapped = 0x38;  // read 8 bytes: the address of the last one
+inline constexpr uint64_t kTimePost = 0x1000;  // write a MailAddress, and the message behind it
+inline constexpr uint64_t kTimeMessage = 0x1000;  // read: what was received last, behind its
+                                                  // bytes and its sender, both uint32_t
+inline constexpr uint64_t kTimeName = 0x1800;   // write the correlation of a COMPUTE (8 bytes), and
+                                                // its name for the trace
 inline constexpr uint64_t kTimeSlice = 0x1900;  // write a HostSlice, and its name, for the trace
 inline constexpr uint64_t kTimeFarewell = 0x2c;  // write 4 bytes, 0: the client goes as it should
 
 inline constexpr uint64_t kMaxMessageBytes = 2000;
 
-// Messages of a pair of numbers are taken in the order in which they were posted. The numbers are
-// the clients' own, as ranks of a program.
+// Messages of a sender are taken in the order in which they were posted, and of several senders
+// those of the lowest number first. The numbers are the clients' own, as ranks of a program.
 struct MailAddress {
   uint32_t from = 0, to = 0;
 };

@@ -186,22 +186,24 @@ void VfioUserTransport::Post(uint32_t from, uint32_t to, std::string_view messag
   }
 }
 
-std::optional<std::string> VfioUserTransport::Receive(uint32_t from, uint32_t to) {
+std::optional<VfioUserTransport::Mail> VfioUserTransport::Receive(uint32_t to) {
   const std::lock_guard<std::mutex> lock(mutex_);
   now_ps_.reset();
   VfioUserLink& link = Link(function_);
-  const vfio_user::MailAddress address{from, to};
-  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeReceive, vfio_user::BytesOf(address)))
+  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeReceive, vfio_user::BytesOf(to)))
     throw BadInput("transport: the server has no messages");
   const auto result = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeResult, sizeof(uint32_t));
   if (static_cast<WaitResult>(ValueOf(result, static_cast<uint32_t>(WaitResult::kStalled))) !=
       WaitResult::kInterrupt)
     return std::nullopt;
-  const auto message =
-      link.Read(vfio_user::kTimeRegion, vfio_user::kTimeMessage,
-                sizeof(uint32_t) + static_cast<uint32_t>(vfio_user::kMaxMessageBytes));
+  constexpr size_t kHead = 2 * sizeof(uint32_t);
+  const auto message = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeMessage,
+                                 static_cast<uint32_t>(kHead + vfio_user::kMaxMessageBytes));
   if (!message) return std::nullopt;
-  return message->substr(sizeof(uint32_t), ValueOf<uint32_t>(message, 0));
+  Mail mail;
+  std::memcpy(&mail.from, message->data() + sizeof(uint32_t), sizeof(mail.from));
+  mail.text = message->substr(kHead, ValueOf<uint32_t>(message, 0));
+  return mail;
 }
 
 void VfioUserTransport::NameCompute(uint64_t correlation, std::string_view name) {

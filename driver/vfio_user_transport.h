@@ -54,14 +54,19 @@ class VfioUserTransport : public Transport {
   void Advance(uint64_t host_ps) override;
   std::string Diagnose() override;
 
-  // Messages to other programs of the server, by numbers that they have agreed on: those of a pair
-  // come in the order in which they were posted. A message has at most kMaxMessageBytes
-  // (vfio_user_protocol.h). Receive sleeps until one has come, which takes the card's time; empty:
-  // nothing is left to happen, so none can come. Error(kBadInput) if the server refuses.
+  // Messages to other programs of the server, by numbers that they have agreed on. Those of a
+  // sender come in the order in which they were posted, of several senders those of the lowest
+  // number first. A message has at most kMaxMessageBytes (vfio_user_protocol.h). Receive sleeps
+  // until one has come for number `to`, which takes the card's time; empty: nothing is left to
+  // happen, so none can come. Error(kBadInput) if the server refuses.
+  struct Mail {
+    uint32_t from = 0;
+    std::string text;
+  };
   void Post(uint32_t from, uint32_t to, std::string_view message);
-  std::optional<std::string> Receive(uint32_t from, uint32_t to);
-  // For the server's trace: what the COMPUTE of this correlation is called, and what the program did
-  // with others. Takes no time.
+  std::optional<Mail> Receive(uint32_t to);
+  // For the server's trace: what the COMPUTE of this correlation is called, and what the program
+  // did with others. Takes no time.
   void NameCompute(uint64_t correlation, std::string_view name);
   void Trace(const vfio_user::HostSlice& slice, std::string_view name);
   // The program goes as it should. One that goes without is taken for dead.

@@ -132,8 +132,7 @@ void AddServeCommand(command_line::Command& root) {
       .Add("--card", a.cards,
            "of several cards: the card of this number is that of FILE, with its faults")
       .Placeholder("N=FILE");
-  command
-      .Add("--out", a.out, "directory of report.json, summary.txt and the trace, at the end")
+  command.Add("--out", a.out, "directory of report.json, summary.txt and the trace, at the end")
       .Placeholder("DIR")
       .Completes(Words::kDirectories);
   command.Add("--program", a.program, "for the report: what uses the cards").Placeholder("TEXT");
@@ -163,8 +162,7 @@ int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream&
   if (!args.record.empty()) {
     RunConfig recorded = config;
     recorded.preset = RunConfig().preset;  // its values are in the keys
-    recorder =
-        std::make_unique<SessionRecorder>(*served.front(), args.record, ToToml(recorded));
+    recorder = std::make_unique<SessionRecorder>(*served.front(), args.record, ToToml(recorded));
   }
   for (size_t i = 0; args.vfs > 0 && i < served.size(); ++i) {
     driver::Transport& host =

@@ -29,7 +29,7 @@ using Json = nlohmann::ordered_json;
 struct ExecArguments {
   ProgramCardChoice card;
   std::vector<std::string> words;
-  uint64_t cards = 0;                      // 0: --cards is not given
+  uint64_t cards = 0;                       // 0: --cards is not given
   std::vector<std::string> cards_of_files;  // of --card
   std::string keep_arguments = "64M";
   bool strict = false, print_environment = false;
@@ -228,8 +228,7 @@ void AddExecCommand(command_line::Command& root, const ExecHelpers& helpers) {
            "--nproc-per-node 4 model.py (docs/multi-card.md)",
            1, 64)
       .Placeholder("N");
-  command
-      .Add("--card", args->cards_of_files, "of --cards: card N is that of FILE, with its faults")
+  command.Add("--card", args->cards_of_files, "of --cards: card N is that of FILE, with its faults")
       .Placeholder("N=FILE");
   command.Add("--strict", args->strict, "a wrong result or a fault of the card decides the status");
   command.Add("--print-env", args->print_environment,

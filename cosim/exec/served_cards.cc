@@ -73,9 +73,9 @@ void ServedCards::Start(const ServedCardsChoice& choice) {
     words.emplace_back("--card");
     words.push_back(card);
   }
-  for (const std::string& word : {std::string("--vfio-user"), directory_, std::string("--time"),
-                                  std::string("lockstep"), std::string("--out"), choice.out,
-                                  std::string("--program"), choice.program})
+  for (const std::string& word :
+       {std::string("--vfio-user"), directory_, std::string("--time"), std::string("lockstep"),
+        std::string("--out"), choice.out, std::string("--program"), choice.program})
     words.push_back(word);
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cards of a program of several processes: a `spyre-cosim serve` of its own, which simulates all
-// of them in lockstep, so that the program's times do not depend on how fast its processes are.
+// The cards of a program of several processes: a `spyre-cosim serve` of its own, which simulates
+// all of them in lockstep, so that the program's times do not depend on how fast its processes are.
 // Main thread; a thread of this class hears what the server says.
 //
 // Errors: Error(kBadInput) with what the server has said, if it does not come to serve.
@@ -27,8 +27,8 @@ struct ServedCardsChoice {
   std::string program;             // for the report
 };
 
-// The keys that cards get whose configuration is not given, before those of --set: each is opened by
-// its physical function, and has room for what others write as measured (docs/multi-card.md).
+// The keys that cards get whose configuration is not given, before those of --set: each is opened
+// by its physical function, and has room for what others write as measured (docs/multi-card.md).
 std::vector<std::string> KeysOfServedCards(const ServedCardsChoice& choice);
 
 class ServedCards {

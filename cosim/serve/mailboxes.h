@@ -9,7 +9,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "driver/vfio_user_protocol.h"
 
@@ -19,12 +18,17 @@ class Mailboxes {
  public:
   // False: too many wait to be taken, as of a client that was never there.
   bool Post(const driver::vfio_user::MailAddress& address, std::string message);
-  // The one that was posted first; empty: there is none.
-  std::optional<std::string> Take(const driver::vfio_user::MailAddress& address);
+  // For number `to`: whether there is one, and the first one of the sender of the lowest number.
+  struct Mail {
+    uint32_t from = 0;
+    std::string message;
+  };
+  bool Has(uint32_t to) const { return boxes_.count(to) != 0; }
+  std::optional<Mail> Take(uint32_t to);
   void Clear() { boxes_.clear(); }
 
  private:
-  std::map<std::pair<uint32_t, uint32_t>, std::deque<std::string>> boxes_;  // by from and to
+  std::map<uint32_t, std::map<uint32_t, std::deque<std::string>>> boxes_;  // by to and from
 };
 
 }  // namespace spyre::cosim

@@ -24,9 +24,10 @@ std::optional<std::pair<T, std::string>> Head(const std::string& data) {
 
 std::optional<std::string> NeighbourAccess::Read(uint64_t offset, uint64_t count) const {
   if (offset == protocol::kTimeMessage && count >= sizeof(uint32_t)) {
-    const auto bytes = static_cast<uint32_t>(message_.size());
+    const auto bytes = static_cast<uint32_t>(received_.message.size());
     std::string answer(protocol::BytesOf(bytes));
-    answer += message_;
+    answer += protocol::BytesOf(received_.from);
+    answer += received_.message;
     answer.resize(count, '\0');
     return answer;
   }
@@ -60,11 +61,8 @@ bool NeighbourAccess::Write(uint64_t offset, const std::string& data) {
   return false;
 }
 
-bool NeighbourAccess::Receive(const protocol::MailAddress& address) {
-  std::optional<std::string> message = mail_.Take(address);
-  if (!message) return false;
-  message_ = std::move(*message);
-  return true;
+void NeighbourAccess::TakeMail(uint32_t to) {
+  received_ = mail_.Take(to).value_or(Mailboxes::Mail());
 }
 
 // A card that has no such peer says so.
@@ -89,7 +87,7 @@ bool NeighbourAccess::MapPeer(const protocol::PeerMapping& mapping) {
 void NeighbourAccess::Clear() {
   for (const driver::IoAddress address : mapped_) card_.UnmapPeer(function_, address);
   mapped_.clear();
-  message_.clear();
+  received_ = {};
   last_mapped_ = 0;
 }
 

@@ -25,8 +25,9 @@ class NeighbourAccess {
   // refused.
   std::optional<std::string> Read(uint64_t offset, uint64_t count) const;
   bool Write(uint64_t offset, const std::string& data);
-  // Takes a message, for Read; false: there is none.
-  bool Receive(const driver::vfio_user::MailAddress& address);
+  // Whether a message has come for this number, and taking it, for Read.
+  bool HasMail(uint32_t to) const { return mail_.Has(to); }
+  void TakeMail(uint32_t to);
   // The client is gone: what it could reach it no longer can.
   void Clear();
 
@@ -53,7 +54,7 @@ class NeighbourAccess {
   Mailboxes& mail_;
   Listener* listener_ = nullptr;  // null: nobody
   size_t card_number_ = 0;
-  std::string message_;                  // that was received last
+  Mailboxes::Mail received_;                 // last
   std::multiset<driver::IoAddress> mapped_;  // peers
   driver::IoAddress last_mapped_ = 0;
 };

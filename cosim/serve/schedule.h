@@ -4,9 +4,10 @@
 // What clients wait for ends at a time of the cards; what ends first is served first, and of equal
 // times that of the lower card and function. In lockstep, time moves only while every client waits,
 // so that what each of them sees does not depend on who is faster; it begins when `clients` of them
-// have come, or as many as one of them says that there are, and begins anew when all have gone. In the other modes it begins with the first, and while a client owes the card an answer it
-// is not faster than the wall's, so that an operation is not over its limit before the client has
-// had that time.
+// have come, or as many as one of them says that there are, and begins anew when all have gone. In
+// the other modes it begins with the first, and while a client owes the card an answer it is not
+// faster than the wall's, so that an operation is not over its limit before the client has had that
+// time.
 #pragma once
 
 #include <chrono>

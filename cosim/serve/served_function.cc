@@ -308,15 +308,15 @@ int ServedFunction::WriteTime(const ClientMessage& message, uint64_t offset,
 }
 
 int ServedFunction::Receive(const ClientMessage& message, const std::string& data) {
-  vfio_user::MailAddress address;
-  if (data.size() != sizeof(address)) return EINVAL;
-  std::memcpy(&address, data.data(), sizeof(address));
+  uint32_t number = 0;
+  if (data.size() != sizeof(number)) return EINVAL;
+  std::memcpy(&number, data.data(), sizeof(number));
   waiting_for_ = message.header;
   pause_ = Pause();
   pause_->begin_ps = model::NowPs();
   pause_->wake_ps = UINT64_MAX;
   pause_->sleeping = true;
-  pause_->mail = address;
+  pause_->mail = number;
   TakeInterrupt();
   return 0;
 }
@@ -337,7 +337,7 @@ int ServedFunction::WaitFor(const ClientMessage& message, const std::string& dat
 
 void ServedFunction::TakeInterrupt() {
   if (waits_for_interrupt() && pause_->mail) {
-    if (!neighbours_.Receive(*pause_->mail)) return;
+    if (!neighbours_.HasMail(*pause_->mail)) return;
     pause_->sleeping = false;
     pause_->wake_ps = model::NowPs();
     wait_result_ = static_cast<uint32_t>(driver::WaitResult::kInterrupt);
@@ -362,6 +362,8 @@ void ServedFunction::EndPause() {
   } else if (site_.recorder != nullptr) {
     site_.recorder->Advance(pause_->begin_ps);
   }
+  // Not before its turn: which message is first must not depend on who is faster.
+  if (pause_->mail) neighbours_.TakeMail(*pause_->mail);
   pause_.reset();
   ReplyAccess(waiting_for_, "");
 }

@@ -84,8 +84,8 @@ class ServedFunction {
     bool wait = false;  // for an interrupt, at most until deadline_ps
     unsigned vector = 0;
     uint64_t deadline_ps = 0;
-    bool sleeping = false;  // and it has not come
-    std::optional<vfio_user::MailAddress> mail;  // it sleeps for a message there
+    bool sleeping = false;         // and it has not come
+    std::optional<uint32_t> mail;  // it sleeps for a message for this number
   };
 
   void Handle(ClientMessage message);
@@ -124,7 +124,7 @@ class ServedFunction {
   AccessWatch watch_;
   VirtualConfig virtual_config_;
   NeighbourAccess neighbours_;
-  bool takes_leave_ = false;  // the client has said that it goes
+  bool takes_leave_ = false;       // the client has said that it goes
   vfio_user::Header waiting_for_;  // the command that is to be answered then
   vfio_user::RegionAccess region_access_;
   std::unique_ptr<CardAccess> access_;

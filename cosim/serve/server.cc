@@ -120,9 +120,9 @@ void Server::Listen(size_t card, unsigned function) {
       options_.log(fmt::format("card {}: {}", card, line));
     };
   }
-  functions_.push_back(std::make_unique<ServedFunction>(
-      *cards_[card], static_cast<driver::FunctionId>(function), options_.time.mode, mail_,
-      options_.recorder, log));
+  functions_.push_back(
+      std::make_unique<ServedFunction>(*cards_[card], static_cast<driver::FunctionId>(function),
+                                       options_.time.mode, mail_, options_.recorder, log));
   functions_.back()->TellTo(options_.listener, card);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Serves the cards of a simulation to other processes by the vfio-user protocol (docs/serve.md): one
-// socket for each function, DIR/spyre.F.sock, of several cards DIR/cardN/spyre.F.sock, of which each
-// has one client at a time. One thread, which is also the kernel's.
+// Serves the cards of a simulation to other processes by the vfio-user protocol (docs/serve.md):
+// one socket for each function, DIR/spyre.F.sock, of several cards DIR/cardN/spyre.F.sock, of which
+// each has one client at a time. One thread, which is also the kernel's.
 //
 // Errors: BadInput for a directory or socket that cannot be used, also if another server uses it;
 // those of the card, which is then gone for its clients. The sockets are removed at the end,

@@ -24,7 +24,8 @@ void SessionTrace::Start(const RunResult& result) {
   if (!config.trace.enabled) return;
   const std::string metadata =
       fmt::format("{{\"workload\": {}, \"mode\": \"{}\", \"build\": {}, \"config\": {}}}",
-                  DumpJson(nlohmann::ordered_json(result.description)), Name(config.mode), ToJson(ThisBuild()), ToJson(config));
+                  DumpJson(nlohmann::ordered_json(result.description)), Name(config.mode),
+                  ToJson(ThisBuild()), ToJson(config));
   writer_ = std::make_unique<trace::TraceWriter>(PathOf(result), metadata, config.trace.capacity);
   recorder_.HandTo(*writer_, writer_->block_records());
 }

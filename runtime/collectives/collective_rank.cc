@@ -91,9 +91,8 @@ void CollectiveRank::Send(const CollectiveStep& step) {
   for (uint64_t done = 0; done < step.bytes;) {
     const CollectiveRange source{step.source.area, step.source.offset + done};
     const CollectiveRange target{step.target.area, step.target.offset + done};
-    const uint64_t piece =
-        PieceOf(source, !place_.blocks.empty(),
-                PieceOf(target, !peer.blocks.empty(), step.bytes - done));
+    const uint64_t piece = PieceOf(source, !place_.blocks.empty(),
+                                   PieceOf(target, !peer.blocks.empty(), step.bytes - done));
     stream.CopyToPeer(At(source), *peer.memory, At(peer, target), piece, info);
     done += piece;
   }

@@ -66,8 +66,10 @@ class ServedCard final : public ElsewhereCard, private RankMail {
   void Post(uint32_t from, uint32_t to, std::string_view message) override {
     served_.Post(from, to, message);
   }
-  std::optional<std::string> Receive(uint32_t from, uint32_t to) override {
-    return served_.Receive(from, to);
+  std::optional<Mail> Receive(uint32_t to) override {
+    auto mail = served_.Receive(to);
+    if (!mail) return std::nullopt;
+    return Mail{mail->from, std::move(mail->text)};
   }
   void Trace(const std::string& part, uint64_t begin_ps, uint64_t end_ps, uint64_t bytes,
              size_t peer) override {
@@ -116,8 +118,7 @@ std::unique_ptr<ProgramCard> OpenCard(const CardRequest& request) {
   if (StartsWith(request.where, kVfioUser)) {
     return std::make_unique<ServedCard>(
         std::make_unique<driver::VfioUserTransport>(
-            DirectoryOf(request),
-            driver::VfioUserTransport::Program{request.rank, request.ranks}),
+            DirectoryOf(request), driver::VfioUserTransport::Program{request.rank, request.ranks}),
         request);
   }
   if (StartsWith(request.where, kVfio)) {

@@ -80,14 +80,18 @@ struct ProgramCopy {
 };
 
 // How the programs of one host that have a card each tell each other, by their ranks: in the
-// cards' simulated time, and at no price. Messages of a pair come in the order in which they were
+// cards' simulated time, and at no price. Messages of a sender come in the order in which they were
 // posted.
 class RankMail {
  public:
   virtual ~RankMail() = default;
   virtual void Post(uint32_t from, uint32_t to, std::string_view message) = 0;
-  // Sleeps until one has come; empty: none can come any more.
-  virtual std::optional<std::string> Receive(uint32_t from, uint32_t to) = 0;
+  // Sleeps until one has come for rank `to`; empty: none can come any more.
+  struct Mail {
+    uint32_t from = 0;
+    std::string text;
+  };
+  virtual std::optional<Mail> Receive(uint32_t to) = 0;
   // A part of what the program did with others, for the trace of the card.
   virtual void Trace(const std::string& part, uint64_t begin_ps, uint64_t end_ps, uint64_t bytes,
                      size_t peer) = 0;

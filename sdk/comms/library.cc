@@ -49,10 +49,17 @@ class World;
 
 class RankWork final : public WorkSchedule, public std::enable_shared_from_this<RankWork> {
  public:
-  // open: at the start, may be empty; carry_out: once, in its turn.
-  RankWork(std::shared_ptr<World> world, std::function<void()> open,
-           std::function<void()> carry_out)
-      : world_(std::move(world)), open_(std::move(open)), carry_out_(std::move(carry_out)) {}
+  // Between two ranks: what is done at the start, may be empty; whether the other has done its
+  // part; and who that is, and what is called.
+  struct Pair {
+    std::function<void()> open;
+    std::function<bool()> ready;  // empty: a call of all ranks
+    size_t other = 0;
+    std::string call;
+  };
+  // carry_out: once.
+  RankWork(std::shared_ptr<World> world, std::function<void()> carry_out, Pair pair)
+      : world_(std::move(world)), carry_out_(std::move(carry_out)), pair_(std::move(pair)) {}
 
   void start() override;
   bool query() override {
@@ -64,7 +71,8 @@ class RankWork final : public WorkSchedule, public std::enable_shared_from_this<
  private:
   friend class World;
   const std::shared_ptr<World> world_;
-  const std::function<void()> open_, carry_out_;
+  const std::function<void()> carry_out_;
+  const Pair pair_;
   bool started_ = false, done_ = false;
 };
 
@@ -104,13 +112,17 @@ class World final : public Context, public std::enable_shared_from_this<World> {
   Work send(const Tensor& tensor, process_id_t to, int tag) override {
     const Data data = DataOf(tensor);
     const size_t peer = Peer(to);
-    return NewWork([=] { rank_.Send(peer, tag, data.handle, data.bytes, data.type); });
+    return NewWork([=] { rank_.Send(peer, tag, data.handle, data.bytes, data.type); },
+                   {nullptr, [=] { return rank_.CanSend(peer, tag); }, peer,
+                    fmt::format("send of {} bytes of {}", data.bytes, data.type)});
   }
   Work recv(const Tensor& tensor, process_id_t from, int tag) override {
     const Data data = DataOf(tensor);
     const size_t peer = Peer(from);
     return NewWork([=] { rank_.Receive(peer, tag, data.bytes, data.type); },
-                   [=] { rank_.Offer(peer, tag, data.handle, data.bytes, data.type); });
+                   {[=] { rank_.Offer(peer, tag, data.handle, data.bytes, data.type); },
+                    [=] { return rank_.CanReceive(peer, tag); }, peer,
+                    fmt::format("recv of {} bytes of {}", data.bytes, data.type)});
   }
 
   void Start(const std::shared_ptr<RankWork>& work) {
@@ -118,7 +130,7 @@ class World final : public Context, public std::enable_shared_from_this<World> {
     CheckUsable();
     if (work->started_) throw BadInput("a work schedule was started twice");
     work->started_ = true;
-    if (work->open_) Carry(work->open_);
+    if (work->pair_.open) Carry(work->pair_.open);
     pending_.push_back(work);
   }
 
@@ -127,14 +139,31 @@ class World final : public Context, public std::enable_shared_from_this<World> {
     if (!work.started_) throw BadInput("a work schedule that was not started is waited for");
     while (!work.done_) {
       CheckUsable();
-      const std::shared_ptr<RankWork> first = pending_.front();
-      pending_.pop_front();
-      Carry(first->carry_out_);
-      first->done_ = true;
+      const auto next = Next();
+      if (next == pending_.end()) {
+        const RankWork::Pair& first = pending_.front()->pair_;
+        Carry([&] { rank_.WaitFor(first.other, first.call); });
+        continue;
+      }
+      const std::shared_ptr<RankWork> chosen = *next;
+      pending_.erase(next);
+      Carry(chosen->carry_out_);
+      chosen->done_ = true;
     }
   }
 
  private:
+  // The first one; or, as long as only two ranks are in it, one whose other rank is ready, for that
+  // may wait for this one with what it does before. The end: none is.
+  std::deque<std::shared_ptr<RankWork>>::iterator Next() {
+    for (auto work = pending_.begin(); work != pending_.end(); ++work) {
+      const auto& ready = (*work)->pair_.ready;
+      if (!ready) return work == pending_.begin() ? work : pending_.end();
+      if (ready()) return work;
+    }
+    return pending_.end();
+  }
+
   struct Data {
     spyre::flex::DeviceHandle handle;
     uint64_t bytes = 0;
@@ -209,8 +238,8 @@ class World final : public Context, public std::enable_shared_from_this<World> {
     return NewWork([this, call, areas] { rank_.Run(call, areas); });
   }
 
-  Work NewWork(std::function<void()> carry_out, std::function<void()> open = nullptr) {
-    return std::make_shared<RankWork>(shared_from_this(), std::move(open), std::move(carry_out));
+  Work NewWork(std::function<void()> carry_out, RankWork::Pair pair = {}) {
+    return std::make_shared<RankWork>(shared_from_this(), std::move(carry_out), std::move(pair));
   }
 
   void CheckUsable() const {
@@ -251,14 +280,14 @@ std::shared_ptr<World>& TheWorld() {
 
 const std::string& Name(TensorDataTypeEnum type) {
   static const std::vector<std::string> names = {
-      "dt_undef",   "bool",      "string",    "float8",     "float16",    "float32",   "float64",
-      "float128",   "float256",  "decimal32", "decimal64",  "decimal128", "bfloat16",  "int1",
-      "int2",       "int4",      "int8",      "int16",      "int32",      "int64",     "uint1",
-      "uint2",      "uint4",     "uint8",     "uint16",     "uint32",     "uint64",    "qint1",
-      "qint2",      "qint4",     "qint8",     "qint16",     "qint32",     "qint64",    "quint1",
-      "quint2",     "quint4",    "quint8",    "quint16",    "quint32",    "quint64",   "complex64",
-      "complex128", "sen_fp8",   "sen_fp16",  "sen_int1",   "sen_int2",   "sen_int4",  "sen_int8",
-      "sen_int16",  "sen_int24", "sen_int32", "sen_uint1",  "sen_uint2",  "sen_uint4", "sen_uint8",
+      "dt_undef",   "bool",       "string",    "float8",    "float16",    "float32",   "float64",
+      "float128",   "float256",   "decimal32", "decimal64", "decimal128", "bfloat16",  "int1",
+      "int2",       "int4",       "int8",      "int16",     "int32",      "int64",     "uint1",
+      "uint2",      "uint4",      "uint8",     "uint16",    "uint32",     "uint64",    "qint1",
+      "qint2",      "qint4",      "qint8",     "qint16",    "qint32",     "qint64",    "quint1",
+      "quint2",     "quint4",     "quint8",    "quint16",   "quint32",    "quint64",   "complex64",
+      "complex128", "sen_fp8",    "sen_fp16",  "sen_int1",  "sen_int2",   "sen_int4",  "sen_int8",
+      "sen_int16",  "sen_int24",  "sen_int32", "sen_uint1", "sen_uint2",  "sen_uint4", "sen_uint8",
       "sen_uint16", "sen_uint24", "sen_uint32"};
   return names.at(static_cast<size_t>(type));
 }

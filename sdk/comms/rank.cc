@@ -22,6 +22,8 @@ using runtime::CollectiveRank;
 constexpr const char* kCall = "call";
 constexpr const char* kAlgorithm = "SPYRE_COMMS_ALGORITHM";
 
+std::string Kind(const char* word, int tag) { return fmt::format("{} {}", word, tag); }
+
 CollectiveCall SendCall(size_t from, size_t to, uint64_t bytes, const std::string& type) {
   CollectiveCall call;
   call.collective = Collective::kSend;
@@ -163,14 +165,19 @@ void Rank::Run(const CollectiveCall& call, const Areas& areas) {
     }
   }
   Signals signals(*this, "data", plan.call);
-  CollectiveRank(context_, place, std::move(peers), signals,
-                 [this](const flex::DeviceHandle& into, const flex::DeviceHandle& from,
-                        uint64_t bytes) { additions_.Launch({into, from, into}, bytes); })
+  CollectiveRank(
+      context_, place, std::move(peers), signals,
+      [this](const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes) {
+        additions_.Launch({into, from, into}, bytes);
+      })
       .Run(plan);
   if (areas.blocks.empty()) return;
   copies_.Launch({areas.data, areas.blocks[rank_]}, call.bytes);
   context_.DefaultStream().Synchronize();
 }
+
+bool Rank::CanSend(size_t to, int tag) const { return channel_.Has(to, Kind("offer", tag)); }
+bool Rank::CanReceive(size_t from, int tag) const { return channel_.Has(from, Kind("sent", tag)); }
 
 void Rank::Offer(size_t from, int tag, const flex::DeviceHandle& data, uint64_t bytes,
                  const std::string& type) {
@@ -179,7 +186,7 @@ void Rank::Offer(size_t from, int tag, const flex::DeviceHandle& data, uint64_t 
   offer.call = SendCall(from, rank_, bytes, type);
   offer.card = card_;
   offer.data = InWindow(data, bytes, "its data");
-  channel_.Send(from, fmt::format("offer {}", tag),
+  channel_.Send(from, Kind("offer", tag),
                 fmt::format("recv of {} bytes of {} from rank {}", bytes, type, from),
                 offer.Text());
   ++offers_;
@@ -188,15 +195,16 @@ void Rank::Offer(size_t from, int tag, const flex::DeviceHandle& data, uint64_t 
 void Rank::Send(size_t to, int tag, const flex::DeviceHandle& data, uint64_t bytes,
                 const std::string& type) {
   const CollectiveCall call = SendCall(rank_, to, bytes, type);
-  channel_.Send(to, fmt::format("sends {}", tag), call.ToString(), "");
-  const Announcement offer = Announcement::Parse(
-      channel_.Receive(to, fmt::format("offer {}", tag), call.ToString()));
-  const std::string sent = fmt::format("sent {}", tag);
+  channel_.Send(to, Kind("sends", tag), call.ToString(), "");
+  const Announcement offer =
+      Announcement::Parse(channel_.Receive(to, Kind("offer", tag), call.ToString()));
+  const std::string sent = Kind("sent", tag);
   if (!(offer.call == call)) {
     channel_.Send(to, sent, "", call.ToString());
-    throw BadInput("rank {} calls {} with tag {}, and rank {} receives {} bytes of {}; both must be "
-                   "the same",
-                   rank_, call.ToString(), tag, to, offer.call.bytes, offer.call.type);
+    throw BadInput(
+        "rank {} calls {} with tag {}, and rank {} receives {} bytes of {}; both must be "
+        "the same",
+        rank_, call.ToString(), tag, to, offer.call.bytes, offer.call.type);
   }
   std::vector<CollectiveRank::Peer> peers(ranks_);
   peers[to] = {&WindowOf(offer.card), offer.data};
@@ -207,9 +215,8 @@ void Rank::Send(size_t to, int tag, const flex::DeviceHandle& data, uint64_t byt
 
 void Rank::Receive(size_t from, int tag, uint64_t bytes, const std::string& type) {
   const CollectiveCall call = SendCall(from, rank_, bytes, type);
-  channel_.Receive(from, fmt::format("sends {}", tag), call.ToString());
-  const std::string other =
-      channel_.Receive(from, fmt::format("sent {}", tag), call.ToString());
+  channel_.Receive(from, Kind("sends", tag), call.ToString());
+  const std::string other = channel_.Receive(from, Kind("sent", tag), call.ToString());
   --offers_;
   if (other.empty()) return;
   throw BadInput(

@@ -44,7 +44,12 @@ class Rank {
   void Run(const runtime::CollectiveCall& call, const Areas& areas);
 
   // Between two ranks. Offer tells the sender where its bytes are to go, from when on they may
-  // come; Send and Receive end when they have. Calls of one tag fit in their order.
+  // come; Send and Receive end when they have. Calls of one tag fit in their order. CanSend and
+  // CanReceive: whether the other rank has done its part, as far as WaitFor, which lets a message
+  // of anybody come, has heard.
+  bool CanSend(size_t to, int tag) const;
+  bool CanReceive(size_t from, int tag) const;
+  void WaitFor(size_t other, const std::string& call) { channel_.Wait(other, call); }
   void Offer(size_t from, int tag, const flex::DeviceHandle& data, uint64_t bytes,
              const std::string& type);
   void Send(size_t to, int tag, const flex::DeviceHandle& data, uint64_t bytes,

@@ -21,31 +21,36 @@ RankChannel::Message RankChannel::Parse(const std::string& text) {
   return {text.substr(0, kind), text.substr(kind + 1, what - kind - 1), text.substr(what + 1)};
 }
 
-std::string RankChannel::Receive(size_t from, std::string_view kind,
-                                 const std::string& waits_for) {
+bool RankChannel::Has(size_t from, std::string_view kind) const {
+  const std::deque<Message>& waiting = waiting_.at(from);
+  return std::any_of(waiting.begin(), waiting.end(),
+                     [kind](const Message& message) { return message.kind == kind; });
+}
+
+void RankChannel::Wait(size_t from, const std::string& waits_for) {
+  const auto mail = mail_->Receive(static_cast<uint32_t>(rank_));
+  if (mail) {
+    waiting_.at(mail->from).push_back(Parse(mail->text));
+    return;
+  }
+  const std::deque<Message>& waiting = waiting_.at(from);
+  const auto called = std::find_if(waiting.begin(), waiting.end(),
+                                   [](const Message& message) { return !message.what.empty(); });
+  throw DeviceFault("rank {} waits for rank {} in {}, and nothing is left to happen; rank {} {}",
+                    rank_, from, waits_for, from,
+                    called == waiting.end()
+                        ? "has not called it, has ended or waits for something else"
+                        : "has called " + called->what);
+}
+
+std::string RankChannel::Receive(size_t from, std::string_view kind, const std::string& waits_for) {
+  while (!Has(from, kind)) Wait(from, waits_for);
   std::deque<Message>& waiting = waiting_.at(from);
   const auto found = std::find_if(waiting.begin(), waiting.end(),
                                   [kind](const Message& message) { return message.kind == kind; });
-  if (found != waiting.end()) {
-    std::string body = std::move(found->body);
-    waiting.erase(found);
-    return body;
-  }
-  for (;;) {
-    const auto text = mail_->Receive(static_cast<uint32_t>(from), static_cast<uint32_t>(rank_));
-    if (!text) {
-      const auto called = std::find_if(waiting.begin(), waiting.end(),
-                                       [](const Message& message) { return !message.what.empty(); });
-      throw DeviceFault(
-          "rank {} waits for rank {} in {}, and nothing is left to happen; rank {} {}", rank_, from,
-          waits_for, from,
-          called == waiting.end() ? "has not called it, has ended or waits for something else"
-                                  : "has called " + called->what);
-    }
-    Message message = Parse(*text);
-    if (message.kind == kind) return std::move(message.body);
-    waiting.push_back(std::move(message));
-  }
+  std::string body = std::move(found->body);
+  waiting.erase(found);
+  return body;
 }
 
 }  // namespace spyre::sdk

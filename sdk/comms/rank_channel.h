@@ -27,6 +27,10 @@ class RankChannel {
   void Send(size_t to, std::string_view kind, std::string_view what, std::string_view body = "");
   // waits_for: for people, "all_reduce of 4096 bytes ...".
   std::string Receive(size_t from, std::string_view kind, const std::string& waits_for);
+  // Whether there is one, of those that have been looked at; Wait looks at one more, of any rank
+  // and kind. from: of whom there is to be one.
+  bool Has(size_t from, std::string_view kind) const;
+  void Wait(size_t from, const std::string& waits_for);
 
  private:
   struct Message {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of one operation on rows of sticks, one for each size that is asked for: additions of what
-// comes from other cards, and copies on the card. Compiled and loaded when first asked for. One
-// thread at a time. Errors: those of compiler and runtime.
+// Kernels of one operation on rows of sticks, one for each size that is asked for: additions of
+// what comes from other cards, and copies on the card. Compiled and loaded when first asked for.
+// One thread at a time. Errors: those of compiler and runtime.
 #pragma once
 
 #include <cstdint>

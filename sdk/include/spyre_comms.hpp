@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collectives of several programs that drive a card each: the ranks of `torchrun`, or what else sets
-// RANK, WORLD_SIZE and LOCAL_RANK. docs/multi-card.md says what they do and cost.
+// Collectives of several programs that drive a card each: the ranks of `torchrun`, or what else
+// sets RANK, WORLD_SIZE and LOCAL_RANK. docs/multi-card.md says what they do and cost.
 //
 //   spyre_comms::initialize_library(runtime, stream);
 //   auto work = spyre_comms::get_world_context()->allreduce(tensor, SpyreReductionOpType::SUM);
 //   work->start();
 //   work->wait();
 //
-// Work is carried out in the order in which it was started, when some of it is waited for or asked
-// for, behind what the stream has to do. A receive is open for its sender from its start.
+// Work is carried out when some of it is waited for or asked for, behind what the stream has to do:
+// calls of all ranks in the order in which they were started, and what two ranks have started one
+// after the other as soon as both are ready. A receive is open for its sender from its start.
 //
 // Threads: any; calls of one process are served one after the other. Errors: std::runtime_error
 // whose text says what failed, and names both ranks where two have called different things. Then

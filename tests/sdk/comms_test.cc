@@ -136,9 +136,10 @@ TEST_F(SdkCommsRank, DISABLED_CallsOtherThings) {
   const bool other = rank_ == 1;
   const TensorDataTypeEnum type =
       what == "type" && other ? TensorDataTypeEnum::int8 : TensorDataTypeEnum::float16;
-  const spyre_comms::Work work = what == "order" && other  ? world_->barrier()
-                                 : what == "missing" && other ? world_->send(Of(memory), 0, 0)
-                                                              : world_->broadcast(Of(memory, type), 0);
+  const spyre_comms::Work work = what == "order" && other ? world_->barrier()
+                                 : what == "missing" && other
+                                     ? world_->send(Of(memory), 0, 0)
+                                     : world_->broadcast(Of(memory, type), 0);
   const std::string error = ErrorOf([&] { Finish(work); });
   ASSERT_FALSE(error.empty());
   std::printf("rank %d: %s\n", rank_, error.c_str());
@@ -158,14 +159,16 @@ class SdkComms : public ::testing::Test {
   Output Run(int ranks, const std::string& test, const std::string& options = "") {
     const std::string program = fs::read_symlink("/proc/self/exe").string();
     const std::string all =
-        "export WORLD_SIZE=" + std::to_string(ranks) + " LOCAL_WORLD_SIZE=" + std::to_string(ranks) +
-        "; for RANK in $(seq 0 " + std::to_string(ranks - 1) +
-        "); do export RANK LOCAL_RANK=$RANK; " + program +
+        "export WORLD_SIZE=" + std::to_string(ranks) +
+        " LOCAL_WORLD_SIZE=" + std::to_string(ranks) + "; for RANK in $(seq 0 " +
+        std::to_string(ranks - 1) + "); do export RANK LOCAL_RANK=$RANK; " + program +
         " --gtest_also_run_disabled_tests --gtest_filter=SdkCommsRank.DISABLED_" + test +
-        " & ranks=\"$ranks $!\"; done; status=0; for rank in $ranks; do wait $rank || status=1; done;"
+        " & ranks=\"$ranks $!\"; done; status=0; for rank in $ranks; do wait $rank || status=1; "
+        "done;"
         " exit $status";
-    return Shell("timeout 120 " + std::string(SPYRE_COSIM_PROGRAM) + " exec --out " + Path("out") + " --cards " +
-                 std::to_string(ranks) + " " + options + " -- sh -c '" + all + "' 2>&1");
+    return Shell("timeout 120 " + std::string(SPYRE_COSIM_PROGRAM) + " exec --out " + Path("out") +
+                 " --cards " + std::to_string(ranks) + " " + options + " -- sh -c '" + all +
+                 "' 2>&1");
   }
   std::string Path(const std::string& name) const { return (directory_ / name).string(); }
   json Report() const {
@@ -213,7 +216,8 @@ TEST_F(SdkComms, WhoCallsSomethingElseIsNamedWithTheOther) {
   for (const std::string what : {"size", "type", "order", "missing"}) {
     setenv("SPYRE_TEST_MISMATCH", what.c_str(), 1);
     const Output run = Run(2, "CallsOtherThings");
-    EXPECT_THAT(run.text, AllOf(ContainsRegex("rank 0: .*rank 1"), ContainsRegex("rank 1: .*rank 0")))
+    EXPECT_THAT(run.text,
+                AllOf(ContainsRegex("rank 0: .*rank 1"), ContainsRegex("rank 1: .*rank 0")))
         << what;
   }
   unsetenv("SPYRE_TEST_MISMATCH");
