@@ -187,10 +187,10 @@ inline constexpr uint64_t kTimeDiagnose = 0x40;  // read at most up to the regio
 // Of several cards: what the platform does for programs that drive one each.
 inline constexpr uint64_t kTimeReceive = 0x28;  // write 4 bytes, a number: the client sleeps until
                                                 // a message has come for it, and takes it
-inline constexpr uint64_t kTimePeers = 0x30;   // read 8 bytes: where on the bus the card's memory
-                                               // window belongs, 0: nowhere; write a PeerMapping
-inline constexpr uint64_t kTimeMapped = 0x38;  // read 8 bytes: the address of the last one
-inline constexpr uint64_t kTimePost = 0x1000;  // write a MailAddress, and the message behind it
+inline constexpr uint64_t kTimePeers = 0x30;    // read 8 bytes: where on the bus the card's memory
+                                                // window belongs, 0: nowhere; write a PeerMapping
+inline constexpr uint64_t kTimeMapped = 0x38;   // read 8 bytes: the address of the last one
+inline constexpr uint64_t kTimePost = 0x1000;   // write a MailAddress, and the message behind it
 inline constexpr uint64_t kTimeMessage = 0x1000;  // read: what was received last, behind its
                                                   // bytes and its sender, both uint32_t
 inline constexpr uint64_t kTimeName = 0x1800;   // write the correlation of a COMPUTE (8 bytes), and

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <iostream>
 #include <memory>
 
@@ -120,6 +121,12 @@ void AddServeCommand(command_line::Command& root) {
   command.Add("--clients", a.clients, "lockstep: time begins when this many have come", 1, 256)
       .ShowDefault()
       .Placeholder("N");
+  command
+      .Add("--below", a.below,
+           "lockstep: the clients are processes below this one; one that waits on the host for "
+           "another does not stop time",
+           1, 1 << 22)
+      .Placeholder("PROCESS");
   command.Add("--factor", a.factor, "paced: simulated seconds in a second of wall time, at most")
       .ShowDefault()
       .Placeholder("K");
@@ -147,6 +154,7 @@ int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream&
   const std::vector<RunConfig> configs = ConfigsOf(args);
   const RunConfig& config = configs.front();
   CatchInterrupts(0);
+  std::signal(SIGPIPE, SIG_IGN);  // who reads what is served may have read enough
   std::unique_ptr<ServedReport> report;
   if (!args.out.empty()) {
     std::vector<std::string> inputs;
@@ -171,7 +179,7 @@ int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream&
   }
   ServeOptions options;
   options.directory = args.directory;
-  options.time = {args.time, args.clients, args.factor};
+  options.time = {args.time, args.clients, args.factor, static_cast<int>(args.below)};
   options.once = args.once;
   options.recorder = recorder.get();
   options.log = [&log](const std::string& line) { log << "serve: " << line << std::endl; };

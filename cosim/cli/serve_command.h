@@ -20,6 +20,7 @@ struct ServeArguments {
   std::string directory;
   TimeMode time = TimeMode::kFree;
   uint64_t clients = 1;
+  uint64_t below = 0;  // lockstep: the process of which the clients are descendants; 0: not known
   double factor = 1;
   uint64_t vfs = 0;  // enabled before anybody comes
   bool once = false;

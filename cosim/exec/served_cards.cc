@@ -73,10 +73,10 @@ void ServedCards::Start(const ServedCardsChoice& choice) {
     words.emplace_back("--card");
     words.push_back(card);
   }
-  for (const std::string& word :
-       {std::string("--vfio-user"), directory_, std::string("--time"), std::string("lockstep"),
-        std::string("--out"), choice.out, std::string("--program"), choice.program})
-    words.push_back(word);
+  const std::vector<std::string> rest = {
+      "--vfio-user", directory_, "--time",    "lockstep",    "--below", std::to_string(getpid()),
+      "--out",       choice.out, "--program", choice.program};
+  words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -31,6 +31,12 @@ constexpr size_t kMaxQuestions = 32768;
 
 }  // namespace
 
+pid_t Connection::process() const {
+  ucred peer{};
+  socklen_t bytes = sizeof(peer);
+  return getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 ? peer.pid : 0;
+}
+
 void Connection::Fail(const std::string& why) {
   if (!failure_.empty()) return;
   failure_ = why;

@@ -7,6 +7,8 @@
 // Kernel thread.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -40,6 +42,7 @@ class Connection {
   explicit Connection(Descriptor socket) : socket_(std::move(socket)) {}
 
   int fd() const { return socket_.get(); }
+  pid_t process() const;  // that connected; 0: not known
   bool open() const { return failure_.empty(); }
   // Why it is not open any more, as a sentence for the log.
   const std::string& failure() const { return failure_; }

@@ -40,6 +40,29 @@ bool Schedule::AllWait(const Functions& functions) {
          std::all_of(clients.begin(), clients.end(), [](const auto& c) { return c.second; });
 }
 
+bool Schedule::AnyWaits(const Functions& functions) {
+  return std::any_of(functions.begin(), functions.end(),
+                     [](const auto& function) { return function->waiting(); });
+}
+
+// Only what happens by itself may happen then: nobody's sleep comes to its end because nothing else
+// is left.
+bool Schedule::OthersSleep(const Functions& functions) {
+  if (options_.program == 0) return false;
+  const bool moves = std::any_of(functions.begin(), functions.end(), [this](const auto& function) {
+    return function->waiting() && (!function->waits_for_interrupt() || !card_.idle());
+  });
+  if (!moves || others_sleep_) return moves;
+  std::vector<pid_t> awaited;
+  for (const auto& function : functions) {
+    if (function->client() != nullptr && !function->waiting())
+      awaited.push_back(function->connection()->process());
+  }
+  // Who sleeps until this server answers has said something.
+  others_sleep_ = host_.Sleeps(awaited) && !input_pending_();
+  return others_sleep_;
+}
+
 ServedFunction* Schedule::Next(const Functions& functions) {
   ServedFunction* next = nullptr;
   for (const auto& function : functions) {
@@ -76,20 +99,23 @@ bool Schedule::HasBegun(const Functions& functions) {
 }
 
 bool Schedule::CanMove(const Functions& functions) {
-  if (options_.mode == TimeMode::kLockstep) return AllWait(functions);
+  if (options_.mode == TimeMode::kLockstep) {
+    all_wait_ = AllWait(functions);
+    return all_wait_ || OthersSleep(functions);
+  }
   if (!HasBegun(functions)) return false;
   return Next(functions) != nullptr || !card_.idle();
 }
 
 int Schedule::PatienceMs(const Functions& functions) {
-  if (!CanMove(functions)) return -1;
+  if (!CanMove(functions)) return options_.program != 0 && AnyWaits(functions) ? 1 : -1;
   return model::NowPs() >= LimitPs() ? 1 : 0;
 }
 
 // When nothing is left to happen and everybody sleeps, the first one is told so; what it does then
 // may be what the others sleep for.
 bool Schedule::EndSleepOfAll(const Functions& functions) {
-  if (!card_.idle()) return false;
+  if (!card_.idle() || (options_.program != 0 && !all_wait_)) return false;
   ServedFunction* first = nullptr;
   for (const auto& function : functions) {
     if (!function->waiting()) continue;
@@ -118,6 +144,7 @@ void Schedule::Run(uint64_t until_ps, bool when_idle) {
 }
 
 void Schedule::CatchUp() {
+  others_sleep_ = false;
   if (options_.mode == TimeMode::kPaced && begin_ && card_.idle()) card_.RunUntil(LimitPs(), true);
 }
 
@@ -142,6 +169,7 @@ void Schedule::Move(const Functions& functions) {
     if (due != nullptr && due->wake_ps() <= model::NowPs()) {
       due->Step();
       due->Serve();
+      others_sleep_ = false;
     }
   } while (Clock::now() < end);
 }

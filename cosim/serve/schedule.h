@@ -4,7 +4,8 @@
 // What clients wait for ends at a time of the cards; what ends first is served first, and of equal
 // times that of the lower card and function. In lockstep, time moves only while every client waits,
 // so that what each of them sees does not depend on who is faster; it begins when `clients` of them
-// have come, or as many as one of them says that there are, and begins anew when all have gone. In
+// have come, or as many as one of them says that there are, and begins anew when all have gone.
+// A client that waits on the host for another one, which waits for time, does not stop it. In
 // the other modes it begins with the first, and while a client owes the card an answer it is not
 // faster than the wall's, so that an operation is not over its limit before the client has had that
 // time.
@@ -12,13 +13,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cosim/host/inprocess_transport.h"
+#include "cosim/serve/host_activity.h"
 #include "cosim/serve/served_function.h"
 #include "cosim/serve/time_mode.h"
 
@@ -28,6 +32,9 @@ struct TimeOptions {
   TimeMode mode = TimeMode::kFree;
   uint64_t clients = 1;  // lockstep
   double factor = 1;     // paced: simulated seconds for each second of wall time, at most
+  // lockstep: the clients are among the descendants of this process, and one that sleeps on the
+  // host while all of these do waits for another, which may need time; 0: nobody knows.
+  int program = 0;
 };
 
 class Schedule {
@@ -36,8 +43,13 @@ class Schedule {
 
   // cards: of one simulation; not empty.
   Schedule(const std::vector<InProcessTransport*>& cards, const TimeOptions& options)
-      : cards_(cards), card_(*cards.front()), options_(options) {}
+      : cards_(cards),
+        card_(*cards.front()),
+        options_(options),
+        host_(static_cast<pid_t>(options.program)) {}
 
+  // Tells whether a client has said something that has not been heard yet.
+  void AskForInput(std::function<bool()> pending) { input_pending_ = std::move(pending); }
   // How long sockets may be waited for: 0 while time can move, -1 until somebody asks for
   // something.
   int PatienceMs(const Functions& functions);
@@ -49,6 +61,8 @@ class Schedule {
 
  private:
   bool AllWait(const Functions& functions);
+  bool OthersSleep(const Functions& functions);
+  static bool AnyWaits(const Functions& functions);
   bool CanMove(const Functions& functions);
   bool HasBegun(const Functions& functions);
   uint64_t LimitPs() const;
@@ -60,6 +74,11 @@ class Schedule {
   const std::vector<InProcessTransport*> cards_;
   InProcessTransport& card_;  // the first one, whose simulation is that of all
   const TimeOptions options_;
+  const HostActivity host_;
+  std::function<bool()> input_pending_;
+  // Lockstep, since a client was last answered or has said something: all wait for time; or some
+  // do, and the others sleep on the host.
+  bool all_wait_ = false, others_sleep_ = false;
   // Of both clocks, when the first client came: until then time stands.
   struct Begin {
     std::chrono::steady_clock::time_point wall;

@@ -61,6 +61,7 @@ void RemoveLeftover(const std::string& path) {
 Server::Server(const std::vector<InProcessTransport*>& cards, unsigned functions,
                const ServeOptions& options)
     : cards_(cards), options_(options), schedule_(cards, options.time) {
+  schedule_.AskForInput([this] { return HasInput(); });
   try {
     for (size_t card = 0; card < cards_.size(); ++card) {
       for (unsigned function = 0; function < functions; ++function) Listen(card, function);
@@ -173,6 +174,16 @@ void Server::Run() {
     Guarded([this] { Sweep(); });
     if (options_.once && served_ && !Connected()) return;
   }
+}
+
+bool Server::HasInput() const {
+  std::vector<pollfd> polled;
+  for (const Listener& listener : listeners_) polled.push_back({listener.socket.get(), POLLIN, 0});
+  for (const auto& function : functions_) {
+    if (function->connection() != nullptr)
+      polled.push_back({function->connection()->fd(), POLLIN, 0});
+  }
+  return poll(polled.data(), polled.size(), 0) > 0;
 }
 
 void Server::Poll(int patience_ms) {

@@ -56,6 +56,7 @@ class Server {
 
   void Listen(size_t card, unsigned function);
   void MakeDirectory(const std::string& directory) const;
+  bool HasInput() const;
   void Poll(int patience_ms);
   void Accept(size_t function);
   void Receive(ServedFunction& function, short events);

@@ -2,6 +2,7 @@
 // Collectives of programs that drive a card each, under `spyre-cosim exec --cards N`: the ranks are
 // tests of this executable that only run so.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <cstdlib>
 #include <cstring>
@@ -151,6 +152,20 @@ TEST_F(SdkCommsRank, DISABLED_Dies) {
   std::printf("%s\n", ErrorOf([&] { Finish(world_->barrier()); }).c_str());
 }
 
+// As in a barrier of the host: rank 0 waits in it for rank 1, which waits for its card.
+TEST_F(SdkCommsRank, DISABLED_WaitsOnTheHost) {
+  const std::string place = std::getenv("SPYRE_TEST_PLACE");
+  if (rank_ == 0) {
+    char byte = 0;
+    std::ifstream(place).get(byte);
+    EXPECT_EQ(byte, '1');
+  } else {
+    for (int i = 0; i < 3; ++i) ExpectFull(Full(i), i);
+    std::ofstream(place) << "1";
+  }
+  Finish(world_->barrier());
+}
+
 // `--gtest_filter=NAME` of this executable as so many ranks.
 class SdkComms : public ::testing::Test {
  protected:
@@ -206,6 +221,19 @@ TEST_F(SdkComms, TheSameRunTwiceLeavesTheSameTrace) {
   std::vector<std::string> digests;
   for (int i = 0; i < 2; ++i) {
     const Output run = Run(2, "CallsAll");
+    ASSERT_EQ(run.status, 0) << run.text;
+    digests.push_back(Report().at("trace").at("digest"));
+  }
+  EXPECT_EQ(digests[0], digests[1]);
+}
+
+TEST_F(SdkComms, ARankThatWaitsOnTheHostForAnotherOneDoesNotStopTime) {
+  fs::create_directories(Path(""));
+  ASSERT_EQ(mkfifo(Path("place").c_str(), 0600), 0);
+  setenv("SPYRE_TEST_PLACE", Path("place").c_str(), 1);
+  std::vector<std::string> digests;
+  for (int i = 0; i < 2; ++i) {
+    const Output run = Run(2, "WaitsOnTheHost");
     ASSERT_EQ(run.status, 0) << run.text;
     digests.push_back(Report().at("trace").at("digest"));
   }

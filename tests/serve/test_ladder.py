@@ -126,12 +126,6 @@ class LostCard(served_card.ServedCard):
             self.stop()
 
 
-class SeveralCards(served_card.ServedCard):
-    def test_a_configuration_of_several_cards_is_refused(self):
-        with self.assertRaisesRegex(AssertionError, "it has 2 cards, and one server serves one"):
-            self.serve(config=served_card.CONFIG + "[card]\nmode = \"pf\"\n[cards]\ncount = 2\n")
-
-
 class Rung2Registers(served_card.ServedCard):
     def test_registers_hold_what_is_written(self):
         self.serve()

@@ -31,10 +31,10 @@ class TimeRegion(served_card.ServedCard):
         self.assertEqual(client.capabilities["spyre_time"], {"mode": "free"})
         self.assertEqual(client.info()[2], 10)
         info, rest = client.region_info(9)
-        self.assertEqual(info, (48, 3, 9, 0, 4096, 0), "too small for its capabilities")
+        self.assertEqual(info, (48, 3, 9, 0, 8192, 0), "too small for its capabilities")
         self.assertEqual(rest, b"")
         info, rest = client.region_info(9, argsz=48)
-        self.assertEqual(info, (48, 3 | 8, 9, 32, 4096, 0))
+        self.assertEqual(info, (48, 3 | 8, 9, 32, 8192, 0))
         self.assertEqual(rest, struct.pack("<HHIII", 2, 1, 0, 0x80001014, 0x74696D65))
 
     def test_time_moves_by_what_is_asked_and_by_what_accesses_cost(self):

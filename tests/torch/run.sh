@@ -17,8 +17,8 @@ out=$root/build/torch-tests
 [ -x "$python" ] || { echo "run.sh: there is no $python; run ./setup.sh --torch" >&2; exit 2; }
 [ -e "$sdk/lib/libflex.so" ] || { echo "run.sh: there is no $sdk; build the target spyre_sdk" >&2; exit 2; }
 
-export RUNTIME_INSTALL_DIR=$sdk SENLIB_INSTALL_DIR=$sdk DEEPTOOLS_INSTALL_DIR=$sdk SEN_COMMON_HEADERS=$sdk/include
-export NEW_SYSTEM_SETUP=1 USE_SPYRE_PROFILER=1 USE_SPYRE_CCL=0
+export RUNTIME_INSTALL_DIR=$sdk SENLIB_INSTALL_DIR=$sdk DEEPTOOLS_INSTALL_DIR=$sdk SPYRE_COMMS_INSTALL_DIR=$sdk SEN_COMMON_HEADERS=$sdk/include
+export NEW_SYSTEM_SETUP=1 USE_SPYRE_PROFILER=1 USE_SPYRE_CCL=1
 export LD_LIBRARY_PATH=$sdk/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 PATH=$sdk/bin:$(dirname "$python"):$PATH
 export PATH PYTHONPATH=$root/tests/torch${PYTHONPATH:+:$PYTHONPATH}

@@ -22,7 +22,8 @@ class Environment : public ::testing::Test {
   Environment() {
     for (const char* name :
          {"SPYRE_COSIM_CONFIG", "SPYRE_COSIM_SET", "SPYRE_COSIM_OUT", "SPYRE_COSIM_CARD",
-          "SPYRE_COSIM_DEVICES", "FLEX_DEVICE", "AIU_WORLD_SIZE", "SPYRE_DEVICES"})
+          "SPYRE_COSIM_DEVICES", "FLEX_DEVICE", "AIU_WORLD_SIZE", "SPYRE_DEVICES",
+          "AIU_WORLD_RANK_1", "RANK", "LOCAL_RANK", "LOCAL_WORLD_SIZE"})
       unsetenv(name);
   }
   static void Set(const char* name, const char* value) { setenv(name, value, 1); }
@@ -74,6 +75,32 @@ TEST_F(Environment, SpyreDevicesCountOnceAndOnlyIfTheyExist) {
   }
   Set("SPYRE_DEVICES", "0,x");
   EXPECT_THAT(BadInputOf([] { NumDevices(); }), HasSubstr("SPYRE_DEVICES = 'x'"));
+}
+
+TEST_F(Environment, ADeviceIsTheCardThatTheVariablesNameForIt) {
+  EXPECT_EQ(CardOfDevice(1), 1u);
+  Set("SPYRE_DEVICES", "3,1");
+  EXPECT_EQ(CardOfDevice(0), 3u);
+  EXPECT_EQ(CardOfDevice(1), 1u);
+  EXPECT_THAT(BadInputOf([] { CardOfDevice(2); }), HasSubstr("no card for device 2"));
+  Set("AIU_WORLD_RANK_1", PciAddress(2).c_str());
+  EXPECT_EQ(PciAddress(2), "0000:12:00.0");
+  EXPECT_EQ(CardOfDevice(1), 2u);
+  Set("AIU_WORLD_RANK_1", "0000:01:00.0");
+  EXPECT_THAT(BadInputOf([] { CardOfDevice(1); }), HasSubstr("AIU_WORLD_RANK_1 = '0000:01:00.0'"));
+}
+
+TEST_F(Environment, ARankIsOneOfThoseOfItsHost) {
+  EXPECT_EQ(RequestOfEnvironment().ranks, 1u);
+  EXPECT_EQ(RequestOfEnvironment().rank, "");
+  EXPECT_EQ(LocalRank(), 0u);
+  Set("RANK", "5");
+  Set("LOCAL_RANK", "1");
+  Set("LOCAL_WORLD_SIZE", "4");
+  const CardRequest request = RequestOfEnvironment(LocalRank());
+  EXPECT_EQ(request.rank, "rank 5");
+  EXPECT_EQ(request.card, 1u);
+  EXPECT_EQ(request.ranks, 4u);
 }
 
 TEST_F(Environment, AMockNeedsAWorld) {
