@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/cli/served_report.h"
+#include "cosim/served/served_report.h"
 
 #include <fmt/format.h>
 
