@@ -60,8 +60,10 @@ class Choices(Moves):
     def topk(self, x: Value, k: int, dim: int = -1, largest: bool = True, *_: Any, **__: Any) -> List[Value]:
         dim %= len(x.axes)
         x = self.ordered(x)
+        if not flat(x.axes[dim]):
+            return [x, self.filled_whole(x)]
         if len(flat(x.axes[dim])) != 1:
-            raise Unsupported("the largest along a dimension that has one element, or that a view has taken apart")
+            raise Unsupported("the largest along a dimension that a view has taken apart")
         if not largest:
             x = self.elementwise("neg", [x])
         source, into = flat(x.axes[dim])[0], Dim(k)

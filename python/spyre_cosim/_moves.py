@@ -45,7 +45,7 @@ class Moves:
         if not summed:
             return self.list.append("copy", [x], axes)
         if any(dim not in flat(x.dims) for dim in flat(summed)):
-            raise Unsupported("a reduction along an expanded axis")
+            x = self.list.spread(x)  # an expanded axis
         return self.list.append(op, [x], axes, dim=summed)
 
     def view(self, name: str, x: Value, *args: Any) -> Value:

@@ -25,7 +25,7 @@ VIEWS = {"view", "reshape", "_unsafe_view", "flatten", "unsqueeze", "squeeze", "
 class Importer(Products):
     def softmax(self, x: Value, dim: int, *_: Any, **__: Any) -> Value:
         if not x.axes[dim]:
-            raise Unsupported("a softmax of one element")
+            return self.filled(x, 1)  # of one element
         return self.list.append("softmax", [x], x.axes, dim=x.axes[dim])
 
     def layer_norm(self, x: Value, shape: Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5, *_: Any) -> Value:

@@ -179,7 +179,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     for one in outputs:
         one = importer.list.spread(one)
         dims = flat(dim for group in one.axes for dim in group)
-        if one.tensor not in made or flat(one.dims) != dims:
+        if one.tensor not in made or flat(one.dims) != dims or one.tensor in [other.tensor for other in last]:
             one = importer.list.append("copy", [one], one.axes, hint="out")
         last.append(one)
     text = importer.list.finish(last)

@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+import random_programs
 from spyre_cosim._dimensions import Unsupported
 from spyre_cosim.import_torch import import_program
 
@@ -241,6 +242,12 @@ def test_a_list_computes_what_pytorch_does(module, shapes, tmp_path):
         got = np.load(tmp_path / f"out/{name}.npy").astype(np.float64).reshape(right.shape)
         right = right.detach().numpy()
         assert np.abs(got - right).max() <= 0.01 * max(1, np.abs(right).max())
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_random_programs_give_the_numbers_of_pytorch(seed):
+    outcome, reason = random_programs.run(seed, os.environ["SPYRE_PROGRAM"])
+    assert outcome != "wrong", reason
 
 
 REFUSED = {

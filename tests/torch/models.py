@@ -20,7 +20,6 @@ os.environ["TORCH_DEVICE_BACKEND_AUTOLOAD"] = "0"
 
 import numpy as np
 import torch
-import yaml
 from torch import nn
 from torch.utils import _pytree as pytree
 
@@ -33,6 +32,8 @@ TOLERANCE = 0.01  # of the largest result, and at least of one
 
 def instances(path):
     """Each distinct instance: {"op", "case", "files": how many in which file}."""
+    import yaml
+
     found = {}
     for file in sorted((path / "tests/resource/models").glob("*.yaml")):
         if file.stem.endswith("_spyre") or file.stem == "template":  # the same cases in another form
