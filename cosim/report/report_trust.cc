@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
-#include "base/json_text.h"
-#include "cosim/config/effect.h"
+#include "model/parameters/parameter.h"
 #include "runtime/compiler/ops/op_list.h"
 
 namespace spyre::cosim {
@@ -17,17 +19,34 @@ namespace {
 constexpr double kPermille = 1000;
 constexpr double kWorthNaming = 0.02;
 
+using model::Parameter;
+
+bool SameValue(const Parameter& one, const Parameter& other) {
+  return std::visit(
+      [&](const auto& value) {
+        using Value = std::decay_t<decltype(value)>;
+        const Value& its = std::get<Value>(other.value);
+        if constexpr (std::is_same_v<Value, model::ChoiceRef>)
+          return value.index() == its.index();
+        else
+          return *value == *its;
+      },
+      one.value);
+}
+
 // What the comparison is about is the card as it is by default; how it is simulated and how many
 // cores take part is the run's.
 bool IsDefaultCard(const RunConfig& config) {
-  const auto card = [](const RunConfig& of) {
-    nlohmann::ordered_json json = JsonOf(ToJson(of))["card"];
-    for (const char* key : {"preset", "cores", "fidelity"}) json.erase(key);
-    for (const char* block : {"control", "management", "pt"})
-      if (json.contains(block)) json[block].erase("fidelity");
-    return json;
-  };
-  return card(config) == card(RunConfig());
+  constexpr std::string_view kOfTheRun[] = {"card.cores", "card.fidelity", "card.control.fidelity",
+                                            "card.management.fidelity", "card.pt.fidelity"};
+  model::CardParameters card = config.card, standard;
+  const std::vector<Parameter> mine = ParametersOf(card), usual = ParametersOf(standard);
+  for (size_t i = 0; i < mine.size(); ++i) {
+    if (std::find(std::begin(kOfTheRun), std::end(kOfTheRun), mine[i].key) == std::end(kOfTheRun) &&
+        !SameValue(mine[i], usual[i]))
+      return false;
+  }
+  return true;
 }
 
 std::string_view FamilyName(const RunResult& result) {
