@@ -11,6 +11,7 @@ from ._dimensions import Dim, Unsupported, Value, elements, flat, unify
 from ._moves import Moves
 
 
+MOST_OF_A_TABLE = 2 ** 29  # elements, of which each of at least four cores reaches at most 256 MiB
 MOST_POSITIONS = 1024  # that SEN169_FP16 has
 
 
@@ -150,7 +151,21 @@ class Choices(Moves):
             return x.of(axes)
         if len(chosen) != 1:
             raise Unsupported("indices of a dimension that a view has taken apart")
+        if elements(flat(x.dims)) > MOST_OF_A_TABLE and chosen[0].size > 1:
+            return self.select_in_halves(x, dim, index, axes)
         return self.list.append("index_select", [x, index], axes, dim=chosen)
+
+    # Of a table that the cores cannot copy: each half by the indices that are in it, and by its first or last one elsewhere.
+    def select_in_halves(self, x: Value, dim: int, index: Value, axes: Sequence[Any]) -> Value:
+        size = elements(x.axes[dim])
+        half = size // 2
+        below = self.elementwise("minimum", [index, half - 1])  # an index that is below 0 or too large stays so
+        above = self.elementwise("maximum", [self.elementwise("sub", [index, half]), 0])
+        first = self.index_select(self.slice(x, dim, 0, half), dim, below)
+        second = self.index_select(self.slice(x, dim, half, size), dim, above)
+        in_first = self.elementwise("lesserthan", [index, half])
+        in_first = in_first.of([[]] * dim + in_first.axes + [[]] * (len(axes) - dim - len(in_first.axes)))
+        return self.elementwise("where", [in_first, first, second])
 
     def index_copy(self, x: Value, dim: int, index: Value, source: Value) -> Value:
         dim %= len(x.axes)
