@@ -17,6 +17,7 @@ constexpr microseconds kTurn{2'000};
 constexpr microseconds kShortSlice{500};
 constexpr microseconds kLongSlice{2'000};
 constexpr uint64_t kMinSlicePs = 1'000;
+constexpr int kSilenceMs = 2;
 // After a time with little to do, the first slice with much to do is not longer than this; time
 // without anything to do is not cut into slices.
 constexpr uint64_t kMaxSlicePs = 100'000'000;
@@ -53,6 +54,8 @@ bool Schedule::OthersSleep(const Functions& functions) {
     return function->waiting() && (!function->waits_for_interrupt() || !card_.idle());
   });
   if (!moves || others_sleep_) return moves;
+  if (!silence_) return false;
+  silence_ = false;
   std::vector<pid_t> awaited;
   for (const auto& function : functions) {
     if (function->client() != nullptr && !function->waiting())
@@ -108,7 +111,7 @@ bool Schedule::CanMove(const Functions& functions) {
 }
 
 int Schedule::PatienceMs(const Functions& functions) {
-  if (!CanMove(functions)) return options_.program != 0 && AnyWaits(functions) ? 1 : -1;
+  if (!CanMove(functions)) return options_.program != 0 && AnyWaits(functions) ? kSilenceMs : -1;
   return model::NowPs() >= LimitPs() ? 1 : 0;
 }
 
@@ -144,7 +147,7 @@ void Schedule::Run(uint64_t until_ps, bool when_idle) {
 }
 
 void Schedule::CatchUp() {
-  others_sleep_ = false;
+  others_sleep_ = silence_ = false;
   if (options_.mode == TimeMode::kPaced && begin_ && card_.idle()) card_.RunUntil(LimitPs(), true);
 }
 
@@ -169,7 +172,7 @@ void Schedule::Move(const Functions& functions) {
     if (due != nullptr && due->wake_ps() <= model::NowPs()) {
       due->Step();
       due->Serve();
-      others_sleep_ = false;
+      others_sleep_ = silence_ = false;
     }
   } while (Clock::now() < end);
 }

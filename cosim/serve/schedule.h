@@ -53,6 +53,8 @@ class Schedule {
   // How long sockets may be waited for: 0 while time can move, -1 until somebody asks for
   // something.
   int PatienceMs(const Functions& functions);
+  // Nobody has said anything for as long as PatienceMs.
+  void Silence() { silence_ = true; }
   // Before a client is answered after a pause: paced, time has gone on while nothing happened.
   void CatchUp();
   // Lets time move for some milliseconds of wall time at most, and answers who has waited for it.
@@ -79,6 +81,7 @@ class Schedule {
   // Lockstep, since a client was last answered or has said something: all wait for time; or some
   // do, and the others sleep on the host.
   bool all_wait_ = false, others_sleep_ = false;
+  bool silence_ = false;  // looking at processes costs, so it is done when sockets are silent
   // Of both clocks, when the first client came: until then time stands.
   struct Begin {
     std::chrono::steady_clock::time_point wall;

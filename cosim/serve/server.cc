@@ -197,7 +197,9 @@ void Server::Poll(int patience_ms) {
     polled.push_back({connection == nullptr ? -1 : connection->fd(), events, 0});
   }
   const int patience = patience_ms < 0 ? kLongestPollMs : patience_ms;
-  if (poll(polled.data(), polled.size(), patience) <= 0) return;
+  const int ready = poll(polled.data(), polled.size(), patience);
+  if (ready == 0 && patience_ms > 0) schedule_.Silence();
+  if (ready <= 0) return;
   Guarded([this] { schedule_.CatchUp(); });
   // A client that has gone makes room for a new one.
   for (size_t i = 0; i < functions_.size(); ++i) {
