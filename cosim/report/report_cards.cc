@@ -50,6 +50,29 @@ uint64_t CollectivePs(const RunResult& result) {
   return end == 0 ? 0 : end - begin;
 }
 
+uint64_t ProgramPs(const RunResult& result) {
+  uint64_t end = result.launch_end_ps;
+  for (const CardResult& card : result.cards) end = std::max(end, card.collective_end_ps);
+  return end - result.launch_begin_ps;
+}
+
+std::string CollectiveBound(const RunResult& result) {
+  const auto slowest = std::max_element(result.cards.begin(), result.cards.end(),
+                                        [](const CardResult& one, const CardResult& other) {
+                                          return one.collective_end_ps < other.collective_end_ps;
+                                        });
+  if (CollectivePs(result) == 0) return "";
+  const auto share = [&](uint64_t ps) {
+    return trace::FormatPercent(static_cast<double>(ps) / static_cast<double>(ProgramPs(result)));
+  };
+  const runtime::CollectiveTimes& times = slowest->communication;
+  return fmt::format(
+      "the collective, {} of the time on {}: sending {}, adding {}, waiting {} (see what-if "
+      "--resources)",
+      share(slowest->collective_end_ps - slowest->collective_begin_ps), slowest->name,
+      share(times.send_ps), share(times.compute_ps), share(times.wait_ps));
+}
+
 Json CardsJson(const RunResult& result) {
   Json cards = Json::array();
   for (size_t i = 0; i < result.cards.size(); ++i) {

@@ -17,6 +17,10 @@ nlohmann::ordered_json CollectiveJson(const RunResult& result);
 // From the beginning of the collective on the first card to its end on the last one; 0: there is
 // none.
 uint64_t CollectivePs(const RunResult& result);
+// From the first launch operation to the last one's end, or that of the collective.
+uint64_t ProgramPs(const RunResult& result);
+// What the time of the card that took longest for the collective went to; empty: there is none.
+std::string CollectiveBound(const RunResult& result);
 // "all-reduce by a ring of 4 in 120.300 us"; empty: the cards do nothing together.
 std::string CollectiveTime(const RunResult& result);
 // One row for each card, and a line about the collective; empty: there is one card.

@@ -266,7 +266,7 @@ std::string GainsMost(const RunResult& result, const trace::Bound& bound) {
 std::string WhatBounds(const RunResult& result) {
   if (result.formula) return FormulaBound(result);
   const trace::Bound bound = UsageOfLaunches(result).roofline.bound;
-  if (bound.total_ps == 0) return "";
+  if (bound.total_ps == 0) return CollectiveBound(result);
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
                                         trace::FormatPercent(bound.share()));
   if (const std::string simulated = GainsMost(result, bound); !simulated.empty())

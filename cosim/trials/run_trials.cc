@@ -88,7 +88,8 @@ TrialResult FiguresOf(const RunResult& run) {
                     energy_uj * launch_ps / 1e6,
                     run.cards.empty() || CollectivePs(run) == 0
                         ? NAN
-                        : static_cast<double>(CollectivePs(run)) / 1000};
+                        : static_cast<double>(CollectivePs(run)) / 1000,
+                    static_cast<double>(ProgramPs(run)) / 1000};
   result.texts = {launches.roofline.bound.resource, DivisionText(run.plan)};
   if (run.formula) {
     const Peaks peaks = PeaksOf(run.config.card, static_cast<uint64_t>(run.plan.cores_used));

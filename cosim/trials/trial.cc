@@ -59,6 +59,8 @@ const std::vector<Figure>& NumberFigures() {
       {"collective_ns", "ns",
        "of several cards: from the first one's beginning of the collective to the last one's end",
        false, false, true},
+      {"program_ns", "ns",
+       "from the first launch operation queued to the last one's end, or that of the collective"},
   };
   return figures;
 }

@@ -50,6 +50,7 @@ constexpr ParameterRule kNotAsked[] = {
     {"card.fast.tolerance_percent", "how the simulation takes short cuts, not the card"},
     {"card.fast.steady_us", "how the simulation takes short cuts, not the card"},
     {"card.fast.error_percent", "how the simulation takes short cuts, not the card"},
+    {"switch.lanes", "the rate of the port is asked by switch.rate_mts"},
     {"card.power.", "energy, not time; --figure energy_uj asks it"},
     {"card.thermal.", "energy, not time"},
 };
@@ -126,8 +127,9 @@ void CheckWanted(const std::vector<std::string>& wanted, const std::vector<std::
     const bool is_known = std::any_of(keys.begin(), keys.end(),
                                       [&](const std::string& key) { return IsWanted(key, word); });
     if (!is_known) {
-      throw BadInput("what-if: {} is not a number of [card] or [host]{}", word,
-                     DidYouMean(word, keys))
+      throw BadInput(
+          "what-if: {} is not a number of [card] or [host], nor of the [switch] of several cards{}",
+          word, DidYouMean(word, keys))
           .Subject(word)
           .Remedy(Nearest(word, keys));
     }
@@ -170,7 +172,9 @@ Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>&
   std::vector<std::string> keys;
   for (const Field& field : Fields(copy)) {
     const auto* const number = std::get_if<uint64_t*>(&field.value);
-    if (number == nullptr || !(StartsWith(field.key, "card.") || StartsWith(field.key, "host.")))
+    const bool has_switch = config.cards.count > 1;
+    if (number == nullptr || !(StartsWith(field.key, "card.") || StartsWith(field.key, "host.") ||
+                               (has_switch && StartsWith(field.key, "switch."))))
       continue;
     keys.push_back(field.key);
     const bool is_wanted =
