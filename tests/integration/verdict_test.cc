@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tests/integration/program_fixture.h"
+#include "tests/paths.h"
 #include "traces/path_causes.h"
 
 namespace spyre::test::verdict_test {
@@ -163,6 +164,27 @@ TEST_F(VerdictOfRunTest, AWrongRunSaysWhatIsWrongBeforeAnythingElse) {
   const json verdict = Report()["verdict"];
   EXPECT_EQ(verdict["status"], "wrong");
   EXPECT_GT(verdict["problems"].size(), 3u);
+}
+
+// Of cards that send to each other what bounds the whole is said, and what-if asks about the whole.
+TEST_F(VerdictOfRunTest, ACollectiveIsPartOfTheTimeThatIsAskedAbout) {
+  const std::string config = SPYRE_SOURCE_DIR
+      "/configs/all_reduce.toml --set workload.functional=false "
+      "--set cards.count=2 --set trace.enabled=false";
+  const Outcome run = Call("run " + config + " --out out");
+  EXPECT_THAT(run.text, HasSubstr("bound by: the collective, "));
+  const json report = Report();
+  const double alone = report["launch_ns"], collective = report["collective"]["time_ns"];
+  const Outcome asked = Call("what-if --resources --json " + config);
+  ASSERT_EQ(asked.status, 0) << asked.text;
+  const json answer = json::parse(asked.text);
+  EXPECT_GE(answer["base"]["program_ns"].get<double>(), alone + collective);
+  EXPECT_EQ(answer["bound_by"], "pcie");
+  EXPECT_EQ(answer["resources"][0]["resource"], "pcie") << "credits of posted writes limit a send";
+  EXPECT_LT(answer["resources"][0]["change"].get<double>(), -0.1);
+  EXPECT_EQ(Call("what-if " + config + " switch.forward_ns").status, 0);
+  EXPECT_EQ(Call("what-if " SPYRE_SOURCE_DIR "/configs/add.toml switch.forward_ns").status, 2)
+      << "one card has no switch above it";
 }
 
 }  // namespace
