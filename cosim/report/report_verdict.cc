@@ -242,25 +242,24 @@ std::string TimeText(const RunResult& result) {
   return text;
 }
 
-// Where the run's next steps were simulated: which resource gains most when it is twice as fast.
-// "": none was.
-std::string GainsMost(const RunResult& result, const trace::Bound& bound) {
-  std::string_view most;
+// Of the run's next steps that were simulated, those that make a resource twice as fast.
+struct Simulated {
+  std::string_view most;  // the resource that gains most; "": none gains 3 %
   double gain = 0;
   size_t count = 0;
+};
+
+Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
+  Simulated all;
   for (const trace::ResourceTime& resource : bound.resources) {
     const auto simulated = result.simulated_changes.find(TwiceAsFast(resource.resource));
     if (simulated == result.simulated_changes.end()) continue;
-    ++count;
-    if (simulated->second <= gain) continue;
-    gain = simulated->second;
-    most = trace::ResourceText(resource.resource);
+    ++all.count;
+    if (simulated->second < std::max(all.gain, kWorthSimulating)) continue;
+    all.gain = simulated->second;
+    all.most = resource.resource;
   }
-  if (count == 0) return "";
-  if (gain < kWorthSimulating) return fmt::format("of {} simulated, none alone gains 3 %", count);
-  if (most == trace::ResourceText(bound.resource))
-    return fmt::format("of {} simulated, it gains most", count);
-  return fmt::format("of {} simulated, {} gain{} most", count, most, most.back() == 's' ? "" : "s");
+  return all;
 }
 
 std::string WhatBounds(const RunResult& result) {
@@ -269,8 +268,19 @@ std::string WhatBounds(const RunResult& result) {
   if (bound.total_ps == 0) return CollectiveBound(result);
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
                                         trace::FormatPercent(bound.share()));
-  if (const std::string simulated = GainsMost(result, bound); !simulated.empty())
-    return fmt::format("{} of the critical path; {}", first, simulated);
+  const Simulated simulated = SimulatedOf(result, bound);
+  if (simulated.count > 0 && simulated.most == bound.resource) {
+    return fmt::format("{} of the critical path; of {} simulated, it gains most", first,
+                       simulated.count);
+  }
+  if (!simulated.most.empty()) {
+    return fmt::format("{}: of {} simulated, it gains most; {} of the critical path",
+                       trace::ResourceText(simulated.most), simulated.count, first);
+  }
+  if (simulated.count > 0) {
+    return fmt::format("{} of the critical path; of {} simulated, none alone gains 3 %", first,
+                       simulated.count);
+  }
   const trace::ResourceTime* const rival = bound.rival();
   if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
   return fmt::format("{}, or {}, {} of the critical path (see what-if --resources)", first,
@@ -313,6 +323,7 @@ Json VerdictJson(const RunResult& result, const RunDigest* reference,
   const Verdict verdict = VerdictOf(result, reference, expectations);
   const trace::Bound bound = trace::BoundOf(result.launch_path);
   const bool has_bound = bound.total_ps > 0;
+  const std::string simulated(SimulatedOf(result, bound).most);
   return {{"status", Name(verdict.right)},
           {"ran", verdict.ran},
           {"checked", verdict.checked},
@@ -324,6 +335,7 @@ Json VerdictJson(const RunResult& result, const RunDigest* reference,
           {"bound", verdict.bound},
           {"bound_by", has_bound ? Json(bound.resource) : Json(nullptr)},
           {"bound_share", has_bound ? Json(bound.share()) : Json(nullptr)},
+          {"bound_simulated", has_bound && !simulated.empty() ? Json(simulated) : Json(nullptr)},
           {"bound_or", bound.rival() != nullptr ? Json(bound.rival()->resource) : Json(nullptr)},
           {"idle_cores", IdleCoresJson(result)},
           {"late_core", LateCoreJson(result)},
