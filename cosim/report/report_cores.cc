@@ -75,7 +75,7 @@ std::string ToText(const IdleCores& idle) {
   const std::string text =
       fmt::format("{} of {} cores have no work", idle.all - idle.used, idle.all);
   if (idle.possible == idle.used)
-    return text + fmt::format(": this size divides over {} only", idle.used);
+    return text + fmt::format(": the work division gives some to {} only", idle.used);
   return text + fmt::format(": {} gives work to {}, and {} could have some", idle.keys, idle.used,
                             idle.possible);
 }

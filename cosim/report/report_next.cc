@@ -51,7 +51,11 @@ std::vector<NextStep> AllSteps(const RunResult& result) {
     step.what = DivisionText(result, *advice);
     step.gain = (1 - advice->expected_ns / advice->expected_ns_of_run) * KernelShare(result);
     step.confirm = "tune";
-    if (!advice->replaces_split) step.sets = {"workload.division=cost"};
+    step.sets = {"workload.division=cost"};
+    if (advice->replaces_split) {
+      for (const char* dim : {"batch", "m", "k", "n"})
+        step.sets.push_back(fmt::format("workload.split.{}=0", dim));  // not given
+    }
   } else if (const std::optional<IdleCores> idle = IdleCoresOf(result); idle && idle->gain > 0) {
     NextStep& step = steps.emplace_back();
     step.what = fmt::format("work for {} cores, not {} (without {})", idle->possible, idle->used,

@@ -231,7 +231,10 @@ std::string TimeText(const RunResult& result) {
     text += fmt::format(" ({} to {}: fast)", trace::FormatTime(least), trace::FormatTime(most));
   }
   const KernelTotals kernels = KernelTotalsOf(result);
-  if (kernels.ps > 0) text += fmt::format(", {} in kernels", trace::FormatTime(kernels.ps));
+  if (kernels.ps > 0) {
+    text += fmt::format(", {} in kernels{}", trace::FormatTime(kernels.ps),
+                        result.cards.empty() ? "" : " of all cards together");
+  }
   if (kernels.macs > 0) {
     text += fmt::format(", {:.1f} TMAC/s",
                         static_cast<double>(kernels.macs) / static_cast<double>(kernels.ps));
@@ -246,7 +249,7 @@ std::string TimeText(const RunResult& result) {
 struct Simulated {
   std::string_view most;  // the resource that gains most; "": none gains 3 %
   double gain = 0;
-  size_t count = 0;
+  std::vector<std::string_view> others;
 };
 
 Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
@@ -254,12 +257,30 @@ Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
   for (const trace::ResourceTime& resource : bound.resources) {
     const auto simulated = result.simulated_changes.find(TwiceAsFast(resource.resource));
     if (simulated == result.simulated_changes.end()) continue;
-    ++all.count;
-    if (simulated->second < std::max(all.gain, kWorthSimulating)) continue;
+    if (simulated->second < std::max(all.gain, kWorthSimulating)) {
+      all.others.push_back(resource.resource);
+      continue;
+    }
+    if (!all.most.empty()) all.others.push_back(all.most);
     all.gain = simulated->second;
     all.most = resource.resource;
   }
   return all;
+}
+
+// "twice as fast: 5.2 % less time (simulated; less with b and c)"; "": nothing was simulated.
+std::string ToText(const Simulated& simulated) {
+  std::string others;
+  for (size_t i = 0; i < simulated.others.size(); ++i) {
+    others += i == 0 ? "" : i + 1 < simulated.others.size() ? ", " : " and ";
+    others += trace::ResourceText(simulated.others[i]);
+  }
+  if (simulated.most.empty()) {
+    return others.empty() ? "" : fmt::format("{} twice as fast: less than 3 % (simulated)", others);
+  }
+  return fmt::format("twice as fast: {} less time (simulated{})",
+                     trace::FormatPercent(simulated.gain),
+                     others.empty() ? "" : "; less with " + others);
 }
 
 std::string WhatBounds(const RunResult& result) {
@@ -269,18 +290,12 @@ std::string WhatBounds(const RunResult& result) {
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
                                         trace::FormatPercent(bound.share()));
   const Simulated simulated = SimulatedOf(result, bound);
-  if (simulated.count > 0 && simulated.most == bound.resource) {
-    return fmt::format("{} of the critical path; of {} simulated, it gains most", first,
-                       simulated.count);
+  if (!simulated.most.empty() && simulated.most != bound.resource) {
+    return fmt::format("{}, {}; {} of the critical path", trace::ResourceText(simulated.most),
+                       ToText(simulated), first);
   }
-  if (!simulated.most.empty()) {
-    return fmt::format("{}: of {} simulated, it gains most; {} of the critical path",
-                       trace::ResourceText(simulated.most), simulated.count, first);
-  }
-  if (simulated.count > 0) {
-    return fmt::format("{} of the critical path; of {} simulated, none alone gains 3 %", first,
-                       simulated.count);
-  }
+  if (const std::string text = ToText(simulated); !text.empty())
+    return fmt::format("{} of the critical path; {}", first, text);
   const trace::ResourceTime* const rival = bound.rival();
   if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
   return fmt::format("{}, or {}, {} of the critical path (see what-if --resources)", first,

@@ -119,7 +119,7 @@ TEST_F(VerdictOfRunTest, CoresWithoutWorkAreNamedAndWhatKeepsThemFromIt) {
   EXPECT_EQ(idle["of"], 32);
   EXPECT_EQ(idle["because"], "workload.cores");
   EXPECT_THAT(RunToml("[workload]\nop = \"add\"\nrows = 8\ncols = 64\n", "--color never").text,
-              HasSubstr("note:     24 of 32 cores have no work: this size divides over 8 only\n"));
+              HasSubstr("note:     24 of 32 cores have no work: the work division gives some to 8 only\n"));
 }
 
 TEST_F(VerdictOfRunTest, TheCoreThatIsDoneLastIsNamed) {
