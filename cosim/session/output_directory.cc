@@ -48,7 +48,9 @@ void RemoveProgram(const fs::path& directory) {
 }  // namespace
 
 std::vector<std::string> FilesOfAnyRun() {
-  std::vector<std::string> names = {"report.json", "trace.sctrace"};
+  // Pages that `trace report` made are of a trace that is about to go.
+  std::vector<std::string> names = {"report.json", "trace.sctrace", "trace.html",
+                                    "trace.compared.html"};
   for (const char* block : {"control", "management", "pt"}) {
     names.push_back(fmt::format("waves_{}.fst", block));
     names.push_back(fmt::format("waves_{}_earlier.fst", block));

@@ -9,7 +9,7 @@
 
 namespace spyre::cosim {
 
-// Files that a run may write whatever it runs.
+// Files that a run may write whatever it runs, and pages of its trace.
 std::vector<std::string> FilesOfAnyRun();
 
 class OutputDirectory {

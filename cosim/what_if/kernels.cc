@@ -327,23 +327,21 @@ Json ToJson(const KernelsAnswer& answer) {
 }
 
 std::string ToText(const KernelsAnswer& answer, size_t width) {
-  trace::Table table({"kernel", "with", "program", "of all", "launches", "time"}, 2);
+  trace::Table table({"program", "kernel", "with", "of all", "launches", "time"}, 3);
   size_t shown = 0;
   for (const KernelAnswer& kernel : answer.kernels) {
     if (shown++ == kRows) break;
     const trace::Need* const need = NeedOf(kernel.kernel.half_of);
     const bool simulated = !kernel.changes.empty();
-    table.Add({NameOf(kernel.kernel),
+    table.Add({GainText(kernel.Gain()), NameOf(kernel.kernel),
                simulated         ? kernel.changes.front().what
                : need == nullptr ? "(estimate)"
                                  : LessOf(*need, answer.factor) + " (estimate)",
-               GainText(kernel.Gain()), trace::FormatPercent(kernel.share),
-               std::to_string(kernel.kernel.launches),
+               trace::FormatPercent(kernel.share), std::to_string(kernel.kernel.launches),
                trace::FormatTime(static_cast<uint64_t>(kernel.kernel.device_ns * 1000))});
   }
-  std::string text =
-      "Kernels, that one first of which a change would take most off the program:\n" +
-      table.ToString("  ", width);
+  std::string text = "Kernels, by what a change of each would take off the program:\n" +
+                     table.ToString("  ", width);
   if (answer.kernels.size() > kRows)
     text += fmt::format("  and {} more: --json lists them\n", answer.kernels.size() - kRows);
   for (const KernelAnswer& kernel : answer.kernels) {
