@@ -21,7 +21,7 @@ struct WhatIfOptions {
   std::string config;  // as CONFIG of `run`
   std::vector<std::string> sets;
   std::vector<std::string> parameters;  // keys or tables; empty: all
-  std::string figure = "launch_ns";     // of NumberFigures(): what is to become better
+  std::string figure = "program_ns";    // of NumberFigures(): what is to become better
   double factor = 2;                    // above 1
   uint64_t jobs = 0;
   uint64_t pairs = 4;  // of so many parameters that help most, every pair is asked; 0: none

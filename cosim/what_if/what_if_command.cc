@@ -38,9 +38,11 @@ void AddWhatIfCommand(
               "rate and threshold");
   add_sets(command, a->options.sets);
   command
-      .Add("--figure", a->options.figure,
-           "what is to become better: launch_ns, energy_uj or another figure of a sweep; of an "
-           "energy the numbers of card.power are asked too")
+      .Add(
+          "--figure", a->options.figure,
+          "what is to become better: program_ns (the launches, and a collective of several cards), "
+          "energy_uj or another figure of a sweep; of an "
+          "energy the numbers of card.power are asked too")
       .ShowDefault()
       .Placeholder("NAME");
   command.Add("--factor", a->options.factor, "by which a parameter is made faster and slower")

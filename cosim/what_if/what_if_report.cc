@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kShownInReport = 0.002;  // of the figure: less is "no effect"
-constexpr const char* kWindow = "launch_ns";
+constexpr const char* kWindow = "program_ns";
 constexpr size_t kPairRows = 5;
 
 const char* Name(Direction direction) {
