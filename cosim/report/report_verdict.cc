@@ -249,7 +249,7 @@ std::string TimeText(const RunResult& result) {
 struct Simulated {
   std::string_view most;  // the resource that gains most; "": none gains 3 %
   double gain = 0;
-  std::vector<std::string_view> others;
+  bool any = false;
 };
 
 Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
@@ -257,30 +257,12 @@ Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
   for (const trace::ResourceTime& resource : bound.resources) {
     const auto simulated = result.simulated_changes.find(TwiceAsFast(resource.resource));
     if (simulated == result.simulated_changes.end()) continue;
-    if (simulated->second < std::max(all.gain, kWorthSimulating)) {
-      all.others.push_back(resource.resource);
-      continue;
-    }
-    if (!all.most.empty()) all.others.push_back(all.most);
+    all.any = true;
+    if (simulated->second < std::max(all.gain, kWorthSimulating)) continue;
     all.gain = simulated->second;
     all.most = resource.resource;
   }
   return all;
-}
-
-// "twice as fast: 5.2 % less time (simulated; less with b and c)"; "": nothing was simulated.
-std::string ToText(const Simulated& simulated) {
-  std::string others;
-  for (size_t i = 0; i < simulated.others.size(); ++i) {
-    others += i == 0 ? "" : i + 1 < simulated.others.size() ? ", " : " and ";
-    others += trace::ResourceText(simulated.others[i]);
-  }
-  if (simulated.most.empty()) {
-    return others.empty() ? "" : fmt::format("{} twice as fast: less than 3 % (simulated)", others);
-  }
-  return fmt::format("twice as fast: {} less time (simulated{})",
-                     trace::FormatPercent(simulated.gain),
-                     others.empty() ? "" : "; less with " + others);
 }
 
 std::string WhatBounds(const RunResult& result) {
@@ -290,12 +272,13 @@ std::string WhatBounds(const RunResult& result) {
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),
                                         trace::FormatPercent(bound.share()));
   const Simulated simulated = SimulatedOf(result, bound);
-  if (!simulated.most.empty() && simulated.most != bound.resource) {
-    return fmt::format("{}, {}; {} of the critical path", trace::ResourceText(simulated.most),
-                       ToText(simulated), first);
+  if (!simulated.most.empty()) {
+    return fmt::format(
+        "{}, {} less time (simulated); {} of the critical path",
+        trace::ResourceText(simulated.most), trace::FormatPercent(simulated.gain),
+        simulated.most == bound.resource ? trace::FormatPercent(bound.share()) : first);
   }
-  if (const std::string text = ToText(simulated); !text.empty())
-    return fmt::format("{} of the critical path; {}", first, text);
+  if (simulated.any) return first + " of the critical path; less than 3 % less time (simulated)";
   const trace::ResourceTime* const rival = bound.rival();
   if (rival == nullptr) return first + " of the critical path (what-if --resources simulates it)";
   return fmt::format("{}, or {}, {} of the critical path (see what-if --resources)", first,
