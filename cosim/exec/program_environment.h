@@ -23,7 +23,7 @@ struct ProgramCardChoice {
   uint64_t keep_bytes = 64 << 20;  // of --keep-arguments
   std::string verify = "sample";   // of --verify
   unsigned cards = 0;              // of --cards; 0: the card is simulated in the program
-  std::string served = "";         // where they are: "vfio-user:DIR"
+  std::string served;              // where they are: "vfio-user:DIR"
 };
 
 // What is set for the program. Paths are absolute, because a program may change its directory;

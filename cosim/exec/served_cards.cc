@@ -78,6 +78,7 @@ void ServedCards::Start(const ServedCardsChoice& choice) {
       "--out",       choice.out, "--program", choice.program};
   words.insert(words.end(), rest.begin(), rest.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 

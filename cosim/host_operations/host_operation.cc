@@ -127,6 +127,7 @@ class HostComputation {
   }
   std::vector<int64_t> Strides(const NamedTensor& tensor, const std::vector<int>& dims) const {
     std::vector<int64_t> strides;
+    strides.reserve(dims.size());
     for (const int dim : dims) strides.push_back(Stride(tensor, dim));
     return strides;
   }

@@ -115,9 +115,10 @@ std::vector<TrialResult> Simulate(const WhatIfOptions& options, size_t count,
 KernelsAnswer AskConfiguration(const WhatIfOptions& options, const ConfigReader& reader,
                                std::ostream& messages) {
   const RunConfig config = reader(options.config, options.sets);
-  const TrialResult base = Simulate(
-                               options, 1, [&](size_t) { return config; }, messages)
-                               .front();
+  const TrialResult base =
+      Simulate(
+          options, 1, [&](size_t) -> const RunConfig& { return config; }, messages)
+          .front();
   RequireEnded(base);
   KernelsAnswer answer;
   answer.window_ns = base.Number("launch_ns");
