@@ -6,22 +6,27 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <thread>
 
 namespace spyre::cosim {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
 
-// What one process does for another is seen without a gap, for who wakes another one runs until
-// that one could. Looks with a pause between them are for what the host's network may put off.
+// Threads that have not run between two looks slept together in between, whatever the order in
+// which they were looked at. The pause is for what the host's network may put off.
 constexpr int kLooks = 3;
 constexpr std::chrono::microseconds kPause{300};
+// Longer than pauses between looks for work (10 ms in the loops of gloo), and than the host's
+// network delays an acknowledgement (40 ms).
+constexpr std::chrono::milliseconds kWindow{50};
+constexpr std::chrono::milliseconds kLongestWindow{1'000};
 
 std::string LineOf(const fs::path& path) {
   std::ifstream file(path);
@@ -30,28 +35,22 @@ std::string LineOf(const fs::path& path) {
   return line;
 }
 
-// Any thread of the process, or of one below it, runs, could run, or waits for a disk.
-bool AnyRuns(pid_t process, pid_t but) {
-  if (process == but) return false;
-  std::error_code error;
-  for (const fs::directory_entry& task :
-       fs::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
-    // The state is behind the name, which ends with the last parenthesis.
-    const std::string stat = LineOf(task.path() / "stat");
-    const size_t name = stat.rfind(')');
-    if (name != std::string::npos && name + 2 < stat.size() &&
-        (stat[name + 2] == 'R' || stat[name + 2] == 'D'))
-      return true;
-    const std::string children = LineOf(task.path() / "children");
-    for (const char* at = children.c_str(); *at != '\0';) {
-      char* end = nullptr;
-      const long child = std::strtol(at, &end, 10);
-      if (end == at) break;
-      at = end;
-      if (AnyRuns(static_cast<pid_t>(child), but)) return true;
+// How often the thread has been taken from its processor; empty: it runs, could run, or waits for a
+// disk. 0 of one that has ended.
+std::optional<uint64_t> RunsOfSleeping(const fs::path& task) {
+  constexpr std::string_view kState = "State:\t", kSwitches = "voluntary_ctxt_switches:\t";
+  std::ifstream file(task / "status");
+  uint64_t runs = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.compare(0, kState.size(), kState) == 0) {
+      const char state = line.size() > kState.size() ? line[kState.size()] : 'S';
+      if (state == 'R' || state == 'D') return std::nullopt;
     }
+    const size_t switches = line.find(kSwitches);  // also those that it has not asked for
+    if (switches != std::string::npos)
+      runs += std::strtoull(line.c_str() + switches + kSwitches.size(), nullptr, 10);
   }
-  return false;
+  return runs;
 }
 
 // Where the kernel tells both, the second is for whoever may trace the process.
@@ -67,13 +66,78 @@ bool SleepsForATime(pid_t process) {
 
 }  // namespace
 
-bool HostActivity::Sleeps(const std::vector<pid_t>& awaited) const {
-  for (int look = 0; look < kLooks; ++look) {
-    if (look > 0) std::this_thread::sleep_for(kPause);
-    if (AnyRuns(root_, getpid()) || std::any_of(awaited.begin(), awaited.end(), SleepsForATime))
-      return false;
+// Of the process and those below it. False: a thread runs, could run, or waits for a disk.
+bool HostActivity::Look(pid_t process, Processes& all) {
+  if (process == getpid()) return true;
+  Process& found = all[process];
+  std::error_code error;
+  for (const fs::directory_entry& task :
+       fs::directory_iterator(fmt::format("/proc/{}/task", process), error)) {
+    const std::optional<uint64_t> runs = RunsOfSleeping(task.path());
+    if (!runs) return false;
+    found.threads[static_cast<pid_t>(std::atol(task.path().filename().c_str()))] = *runs;
+    const std::string children = LineOf(task.path() / "children");
+    for (const char* at = children.c_str(); *at != '\0';) {
+      char* end = nullptr;
+      const long child = std::strtol(at, &end, 10);
+      if (end == at) break;
+      at = end;
+      found.has_children = true;
+      if (!Look(static_cast<pid_t>(child), all)) return false;
+    }
   }
   return true;
+}
+
+std::optional<HostActivity::Processes> HostActivity::LookAtSleeping(pid_t root) {
+  Processes first;
+  if (!Look(root, first)) return std::nullopt;
+  for (int look = 1; look < kLooks; ++look) {
+    std::this_thread::sleep_for(kPause);
+    Processes again;
+    if (!Look(root, again) || !(again == first)) return std::nullopt;
+  }
+  return first;
+}
+
+bool HostActivity::Waits(pid_t process, const Runs& now) {
+  const Clock::time_point time = Clock::now();
+  Watch& watch = watches_[process];
+  std::set<pid_t> ran;
+  const auto differ = [&ran](const Runs& some, const Runs& others) {
+    for (const auto& [thread, runs] : some) {
+      const auto other = others.find(thread);
+      if (other == others.end() || other->second != runs) ran.insert(thread);
+    }
+  };
+  const Runs& before = watch.waiting ? *watch.waiting : watch.begin;
+  differ(before, now);
+  differ(now, before);
+  // The first thread is the program's own, and what it does is never nothing.
+  const bool quiet = ran.count(process) == 0 &&
+                     std::includes(watch.ran.begin(), watch.ran.end(), ran.begin(), ran.end());
+  if (watch.waiting && quiet) return true;
+  const auto window = time - watch.since;
+  if (watch.waiting || window > kLongestWindow) {
+    watch = {time, now, {}, std::nullopt};
+    return false;
+  }
+  if (window < kWindow) return false;
+  watch = {time, now, ran, std::nullopt};
+  if (quiet) watch.waiting = now;
+  return quiet;
+}
+
+bool HostActivity::AllWait(const std::set<pid_t>& awaited, bool more_may_come) {
+  const std::optional<Processes> processes = LookAtSleeping(root_);
+  if (!processes) return false;
+  bool wait = true;
+  for (const auto& [process, found] : *processes) {
+    if (awaited.count(process) == 0 && (!more_may_come || found.has_children)) continue;
+    const bool waits = !SleepsForATime(process) && Waits(process, found.threads);
+    wait = wait && waits;
+  }
+  return wait;
 }
 
 }  // namespace spyre::cosim

@@ -37,7 +37,8 @@ bool Schedule::AllWait(const Functions& functions) {
   if (clients.empty()) seen_.clear();
   for (const auto& [name, waits] : clients)
     if (seen_.size() < expected) seen_.insert(name);
-  return seen_.size() >= expected && !clients.empty() &&
+  all_have_come_ = seen_.size() >= expected;
+  return all_have_come_ && !clients.empty() &&
          std::all_of(clients.begin(), clients.end(), [](const auto& c) { return c.second; });
 }
 
@@ -56,13 +57,13 @@ bool Schedule::OthersSleep(const Functions& functions) {
   if (!moves || others_sleep_) return moves;
   if (!silence_) return false;
   silence_ = false;
-  std::vector<pid_t> awaited;
+  std::set<pid_t> awaited;
   for (const auto& function : functions) {
     if (function->client() != nullptr && !function->waiting())
-      awaited.push_back(function->connection()->process());
+      awaited.insert(function->connection()->process());
   }
   // Who sleeps until this server answers has said something.
-  others_sleep_ = host_.Sleeps(awaited) && !input_pending_();
+  others_sleep_ = host_.AllWait(awaited, !all_have_come_) && !input_pending_();
   return others_sleep_;
 }
 

@@ -76,8 +76,9 @@ class Schedule {
   const std::vector<InProcessTransport*> cards_;
   InProcessTransport& card_;  // the first one, whose simulation is that of all
   const TimeOptions options_;
-  const HostActivity host_;
+  HostActivity host_;
   std::function<bool()> input_pending_;
+  bool all_have_come_ = false;  // lockstep, as many as are expected
   // Lockstep, since a client was last answered or has said something: all wait for time; or some
   // do, and the others sleep on the host.
   bool all_wait_ = false, others_sleep_ = false;

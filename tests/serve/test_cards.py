@@ -4,6 +4,8 @@
 import json
 import os
 import struct
+import subprocess
+import sys
 import unittest
 
 import served_card
@@ -20,7 +22,7 @@ def clock(name, **more):
     return {"spyre_time": {"client": name, **more}}
 
 
-class SeveralCards(served_card.ServedCard):
+class Cards(served_card.ServedCard):
     def card(self, number, function=0):
         return os.path.join(self.directory, "s", f"card{number}", f"spyre.{function}.sock")
 
@@ -32,6 +34,8 @@ class SeveralCards(served_card.ServedCard):
         self.clients.append(client)
         return client
 
+
+class SeveralCards(Cards):
     def test_each_card_has_sockets_of_its_own(self):
         lines = self.serve(config=TWO)
         self.assertIn(f"card 1 function 0 at {self.card(1)}", lines)
@@ -124,6 +128,82 @@ class SeveralCards(served_card.ServedCard):
         cores = [spyre.Driver(self.connect_to(number, f"rank {number}")).reg(spyre.CAPABILITIES) & 0xFF
                  for number in (0, 1)]
         self.assertEqual(cores, [32, 4])
+
+
+# What a program in a process of its own begins with; its arguments: the socket, its name, and pipes.
+PROGRAM = """
+import os, select, struct, sys, threading
+import vfio_user
+path, name, pipes = sys.argv[1], sys.argv[2], [int(word) for word in sys.argv[3:]]
+def connect():
+    return vfio_user.Client(path, capabilities={"spyre_time": {"client": name, "clients": 2}})
+def pause(milliseconds):
+    select.poll().poll(milliseconds)
+"""
+# It lets time move in small steps, for as long as the other one is there.
+RUNS_ON = "client = connect()\nprint(client.now(), flush=True)\nwhile True: client.advance(1000)\n"
+
+
+class ProgramsThatSleepOnTheHost(Cards):
+    """Clients in processes of their own: what they do on the host may be to sleep."""
+
+    def start(self, number, text, pipes=()):
+        program = subprocess.Popen(
+            [sys.executable, "-B", "-c", PROGRAM + text, self.card(number), f"rank {number}"] + [str(end) for end in pipes],
+            stdout=subprocess.PIPE, text=True, pass_fds=pipes)
+        self.addCleanup(program.wait)
+        self.addCleanup(program.kill)
+        self.addCleanup(program.stdout.close)
+        return program
+
+    def serve_below(self):
+        self.serve("--time", "lockstep", "--below", str(os.getpid()), config=TWO)
+
+    def test_time_stands_while_a_thread_is_waited_for_that_wakes_by_itself(self):
+        self.serve_below()
+        self.start(0, RUNS_ON)
+        # As a library's thread that looks now and then whether it is to end.
+        second = self.start(1, "client = connect()\n"
+                               "client.advance(10**6)\n"
+                               "for i in range(5):\n"
+                               "    start = client.now()\n"
+                               "    looks = threading.Thread(target=pause, args=(30,))\n"
+                               "    looks.start()\n"
+                               "    looks.join()\n"
+                               "    print(client.now() - start, flush=True)\n")
+        self.assertEqual([second.stdout.readline() for _ in range(5)], ["0\n"] * 5)
+
+    def test_time_does_not_begin_before_the_last_one_has_come(self):
+        self.serve_below()
+        first = self.start(0, RUNS_ON)
+        start = first.stdout.readline()
+        second = self.start(1, "for i in range(10): pause(30)\n"
+                               "import time; time.sleep(0.1)\n"
+                               "print(connect().now(), flush=True)\n")
+        self.assertEqual(second.stdout.readline(), start)
+
+    def check_who_waits(self, before):
+        """The one waits for what the other one says in a pipe after a millisecond of the card."""
+        self.serve_below()
+        reads, writes = os.pipe()
+        self.addCleanup(os.close, reads)
+        self.addCleanup(os.close, writes)
+        self.start(0, "client = connect()\n"
+                      "for i in range(10): client.advance(10**8)\n"
+                      "os.write(pipes[0], struct.pack('Q', client.now()))\n"
+                      "client.advance(10**9)\n", [writes])
+        second = self.start(1, before + "said = struct.unpack('Q', os.read(pipes[0], 8))[0]\n"
+                                        "if client is None: client = connect()\n"
+                                        "print(client.now() - said, flush=True)\n", [reads])
+        self.assertEqual(second.stdout.readline(), "0\n")
+
+    def test_time_goes_on_while_one_waits_for_another_and_its_threads_look_now_and_then(self):
+        self.check_who_waits("def look():\n    while True: pause(10)\n"
+                             "threading.Thread(target=look, daemon=True).start()\n"
+                             "client = connect()\n")
+
+    def test_time_begins_without_one_that_waits_for_another(self):
+        self.check_who_waits("client = None\n")
 
 
 if __name__ == "__main__":
