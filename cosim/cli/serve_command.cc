@@ -164,6 +164,7 @@ int RunServeCommand(const ServeArguments& args, std::ostream& out, std::ostream&
   }
   const auto cards = MakeCards(configs, report.get());
   std::vector<InProcessTransport*> served;
+  served.reserve(cards.size());
   for (const auto& card : cards) served.push_back(card.get());
   if (report) report->Watch(served);
   std::unique_ptr<SessionRecorder> recorder;

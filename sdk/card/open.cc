@@ -85,7 +85,7 @@ std::string DirectoryOf(const CardRequest& request) {
   std::string directory = request.where.substr(kVfioUser.size());
   std::error_code error;
   if (!std::filesystem::is_directory(directory + "/card0", error)) return directory;
-  const std::string own = fmt::format("{}/card{}", directory, request.card);
+  std::string own = fmt::format("{}/card{}", directory, request.card);
   if (!std::filesystem::is_directory(own, error)) {
     throw BadInput("SPYRE_COSIM_CARD = {}: the server has no card {}", request.where, request.card)
         .Subject("SPYRE_COSIM_CARD");

@@ -62,6 +62,7 @@ void SizedKernels::Launch(const std::vector<flex::DeviceHandle>& places, uint64_
   const runtime::KernelSet& kernel = KernelOf(bytes);
   const StickLayout layout = DefaultLayout(RowsOf(bytes), DataFormat::kSen169Fp16);
   std::vector<runtime::SpyreTensor> tensors;
+  tensors.reserve(places.size());
   for (const flex::DeviceHandle& place : places)
     tensors.push_back(runtime::TensorAt(place, layout));
   runtime::SpyreStream stream = runtime::SpyreStream::Default(context_);

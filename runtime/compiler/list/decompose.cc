@@ -29,9 +29,8 @@ class Decomposer {
  private:
   void Expand(const NamedOp& op) {
     const OpEntry& operation = *FindNamedOperation(op.op);
-    if (op.on_host) {
-      out_.Append(op);
-    } else if (operation.kind == OpEntry::Kind::kReduction && ReducesNothing(op)) {
+    if (op.on_host) return out_.Append(op);
+    if (operation.kind == OpEntry::Kind::kReduction && ReducesNothing(op)) {
       out_.Append({"copy", op.inputs, op.output, {}, {}});
     } else if (operation.kind == OpEntry::Kind::kReduction && op.reduced.size() > 1) {
       OneByOne(op);
