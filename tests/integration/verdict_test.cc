@@ -118,8 +118,9 @@ TEST_F(VerdictOfRunTest, CoresWithoutWorkAreNamedAndWhatKeepsThemFromIt) {
   EXPECT_EQ(idle["used"], 4);
   EXPECT_EQ(idle["of"], 32);
   EXPECT_EQ(idle["because"], "workload.cores");
-  EXPECT_THAT(RunToml("[workload]\nop = \"add\"\nrows = 8\ncols = 64\n", "--color never").text,
-              HasSubstr("note:     24 of 32 cores have no work: the work division gives some to 8 only\n"));
+  EXPECT_THAT(
+      RunToml("[workload]\nop = \"add\"\nrows = 8\ncols = 64\n", "--color never").text,
+      HasSubstr("note:     24 of 32 cores have no work: the work division gives some to 8 only\n"));
 }
 
 TEST_F(VerdictOfRunTest, TheCoreThatIsDoneLastIsNamed) {

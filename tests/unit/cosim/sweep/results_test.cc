@@ -53,7 +53,8 @@ TEST(Results, APointWithoutAFigureIsOnNoFrontOfIt) {
   EXPECT_FALSE(results.rows[0].on_front);
   EXPECT_TRUE(results.rows[1].on_front);
   EXPECT_FALSE(results.rows[2].on_front);
-  EXPECT_THAT(LinesOf(ToCsv(results))[1], HasSubstr(",0,,0,0,0,memory,")) << "between its neighbours";
+  EXPECT_THAT(LinesOf(ToCsv(results))[1], HasSubstr(",0,,0,0,0,memory,"))
+      << "between its neighbours";
 }
 
 TEST(Results, CsvQuotesWhatNeedsIt) {
