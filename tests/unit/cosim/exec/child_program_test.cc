@@ -51,8 +51,11 @@ TEST(ChildProgram, AProgramThatIsNotThereIsBadInput) {
 
 TEST(ProgramEnvironment, LeadsToTheSdkAndToTheCard) {
   setenv("LD_LIBRARY_PATH", "/lib/a", 1);
-  const Variables environment =
-      ProgramEnvironment("/sdk", {"card.toml", {"card.cores=8", "card.fidelity=fast"}, "/tmp/out"});
+  ProgramCardChoice choice;
+  choice.config = "card.toml";
+  choice.sets = {"card.cores=8", "card.fidelity=fast"};
+  choice.out = "/tmp/out";
+  const Variables environment = ProgramEnvironment("/sdk", choice);
   EXPECT_THAT(environment, Contains(Pair("RUNTIME_INSTALL_DIR", "/sdk")));
   EXPECT_THAT(environment, Contains(Pair("LD_LIBRARY_PATH", "/sdk/lib:/lib/a")));
   EXPECT_THAT(environment, Contains(Pair("SPYRE_COSIM_SET", "card.cores=8\ncard.fidelity=fast")));
