@@ -2,6 +2,7 @@
 #include "model/contract/program.h"
 
 #include <algorithm>
+#include <array>
 
 #include "base/error.h"
 #include "model/contract/control_block.h"
@@ -60,6 +61,20 @@ bool HasImmediate(Op op) {
 int OperandCount(Op op) {
   const OpInfo* info = FindOp(static_cast<uint8_t>(op));
   return info == nullptr ? 0 : static_cast<int>(info->operands.size());
+}
+
+uint64_t TokensOfSeveralUnits(const Program& program) {
+  std::array<uint64_t, kUnitCount> waits{};
+  for (const Section& section : program.sections) {
+    for (const Instruction& in : section.code)
+      waits[static_cast<size_t>(section.unit)] |= uint64_t{1} << in.wait;
+  }
+  uint64_t any = 0, several = 0;
+  for (const uint64_t tokens : waits) {
+    several |= any & tokens;
+    any |= tokens;
+  }
+  return several;
 }
 
 bool RunsOn(Op op, Unit unit) {

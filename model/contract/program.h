@@ -242,6 +242,10 @@ struct Program {
   }
 };
 
+// The tokens, one bit each, for which units of several kinds wait: who of them takes one depends on
+// who comes first.
+uint64_t TokensOfSeveralUnits(const Program& program);
+
 // Binary image: header (one stick), section directory (16 bytes each, padded to a stick), core
 // registers (padded to a stick; 0 or 32 rows of 8 bytes a register), address table (padded to a
 // stick), instructions (padded to a stick). The header carries magic "SPYP", version, sizes, and

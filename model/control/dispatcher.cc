@@ -188,6 +188,7 @@ Status ComputeDispatcher::LoadProgram(const ControlBlock& block, uint64_t offset
     if (read != Status::OK) return read;
     job.bytes_read += rest;
     job.program = std::make_shared<const Program>(Decode(image_.data(), image_.size()));
+    job.shared_tokens = TokensOfSeveralUnits(*job.program);
     const bool has_data = (block.flags & kFlagTimingOnly) == 0 && !job.program->timing_only;
     job.functional = has_data ? &functional_ : nullptr;
   } catch (const Error&) {

@@ -56,10 +56,6 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
   units_.push_back(std::make_unique<PtUnit>("pt", *this, recorder));
   units_.push_back(std::make_unique<VectorUnit>("vector", *this, recorder));
   units_.push_back(std::make_unique<RingUnit>("ring", *this, recorder));
-  SC_HAS_PROCESS(Core);
-  SC_METHOD(DeliverTokens);
-  sensitive << delivery_event_;
-  dont_initialize();
 }
 
 Core::~Core() = default;
@@ -83,10 +79,11 @@ bool Core::GiveLxTo(unsigned function, uint64_t tenant) {
 }
 
 void Core::Start(Job& job) {
-  tokens_.fill(0);
-  deliveries_ = {};
-  free_paths_.clear();
-  delivery_paths_.clear();
+  for (Tokens& tokens : tokens_) {
+    tokens.count = 0;
+    tokens.expected = false;
+    tokens.to_come.clear();
+  }
   for (const auto& unit : units_) unit->Start(job);
 }
 
@@ -100,8 +97,8 @@ void Core::SetSpeed(uint64_t percent) {
 void Core::ClearLx() { lx_.Clear(); }
 
 void Core::WakeUnits() {
-  for (std::optional<sc_core::sc_event>& event : token_events_) {
-    if (event) event->notify();
+  for (Tokens& tokens : tokens_) {
+    if (tokens.event) tokens.event->notify();
   }
 }
 
@@ -111,38 +108,39 @@ uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
 }
 
 bool Core::TryTakeToken(unsigned token) {
-  if (tokens_[token] == 0) return false;
-  --tokens_[token];
+  Tokens& tokens = tokens_[token];
+  const uint64_t now = NowPs();
+  const auto later = std::find_if(tokens.to_come.begin(), tokens.to_come.end(),
+                                  [now](const Tokens::Given& given) { return given.at_ps > now; });
+  if (later != tokens.to_come.begin()) {
+    tokens.giver = std::prev(later)->giver;
+    tokens.path = std::prev(later)->path;
+    tokens.count += static_cast<uint32_t>(later - tokens.to_come.begin());
+    tokens.to_come.erase(tokens.to_come.begin(), later);
+  }
+  if (tokens.count == 0) return false;
+  --tokens.count;
   return true;
+}
+
+const sc_core::sc_event& Core::ExpectToken(unsigned token) {
+  Tokens& tokens = tokens_[token];
+  tokens.expected = true;
+  if (!tokens.event) tokens.event.emplace();
+  if (!tokens.to_come.empty()) tokens.event->notify(Ps(tokens.to_come.front().at_ps - NowPs()));
+  return *tokens.event;
 }
 
 void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver,
                        const PathTime& path) {
-  if (free_paths_.empty()) {
-    free_paths_.push_back(static_cast<uint32_t>(delivery_paths_.size()));
-    delivery_paths_.emplace_back();
-  }
-  const uint32_t place = free_paths_.back();
-  free_paths_.pop_back();
-  delivery_paths_[place] = path;
-  deliveries_.emplace(time_ps, token, giver, place);
+  Tokens& tokens = tokens_[token];
+  auto place = tokens.to_come.end();
+  while (place != tokens.to_come.begin() && std::prev(place)->at_ps > time_ps) --place;
+  tokens.to_come.insert(place, {time_ps, giver, path});
+  if (!tokens.expected) return;
   const uint64_t now = NowPs();
-  delivery_event_.notify(
+  tokens.event->notify(
       Ps(time_ps > now ? time_ps - now : 0));  // an earlier pending notification stays
-}
-
-void Core::DeliverTokens() {
-  const uint64_t now = NowPs();
-  while (!deliveries_.empty() && std::get<0>(deliveries_.top()) <= now) {
-    const auto [time_ps, token, giver, place] = deliveries_.top();
-    deliveries_.pop();
-    token_paths_[token] = delivery_paths_[place];
-    free_paths_.push_back(place);
-    ++tokens_[token];
-    token_givers_[token] = giver;
-    if (token_events_[token]) token_events_[token]->notify();
-  }
-  if (!deliveries_.empty()) delivery_event_.notify(Ps(std::get<0>(deliveries_.top()) - now));
 }
 
 // A peer's partial sums arrive: the ring has priced the way, the port is priced here.

@@ -10,10 +10,8 @@
 #include <array>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <string>
 #include <systemc>
-#include <tuple>
 #include <vector>
 
 #include "model/common/card_config.h"
@@ -108,15 +106,20 @@ class Core : public sc_core::sc_module {
   uint8_t* Lx(uint64_t address, uint64_t bytes);
   const Clock& clock() const { return clock_; }
 
+  // Takes one of those that have been given by now.
   bool TryTakeToken(unsigned token);
-  const sc_core::sc_event& token_event(unsigned token) {
-    auto& event = token_events_[token];
-    return event ? *event : event.emplace();
-  }
+  // Notified when the next one may have been given; for who has tried in vain and waits at once.
+  const sc_core::sc_event& ExpectToken(unsigned token);
   // giver: its track in the trace. path: to what the token tells of.
   void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver, const PathTime& path);
-  trace::TrackId token_giver(unsigned token) const { return token_givers_[token]; }  // the latest
-  const PathTime& token_path(unsigned token) const { return token_paths_[token]; }   // the latest
+  // Of the latest that has been given when it was last asked for one.
+  trace::TrackId token_giver(unsigned token) const { return tokens_[token].giver; }
+  const PathTime& token_path(unsigned token) const { return tokens_[token].path; }
+  // Never notified but by WakeUnits, for a unit that hangs.
+  const sc_core::sc_event& EventOf(unsigned token) {
+    auto& event = tokens_[token].event;
+    return event ? *event : event.emplace();
+  }
 
   // --- for reports ---
   std::vector<UnitStatistics> Statistics() const;
@@ -124,7 +127,6 @@ class Core : public sc_core::sc_module {
 
  private:
   void WriteLx(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void DeliverTokens();
 
   const unsigned index_;
   const CoreRole role_;
@@ -142,18 +144,24 @@ class Core : public sc_core::sc_module {
   std::vector<Core*> peers_;
   const FaultPort* faults_ = nullptr;
   std::optional<uint64_t> pt_flip_;
-  std::array<uint32_t, kTokens> tokens_{};
-  // Made when a unit first waits: most never are, and those that are there before the simulation
-  // starts have names, which take time.
-  std::array<std::optional<sc_core::sc_event>, kTokens> token_events_;
-  std::array<trace::TrackId, kTokens> token_givers_{};
-  std::array<PathTime, kTokens> token_paths_{};
-  // Time, token, giver, and where its path is.
-  using Delivery = std::tuple<uint64_t, unsigned, trace::TrackId, uint32_t>;
-  std::vector<PathTime> delivery_paths_;
-  std::vector<uint32_t> free_paths_;  // of delivery_paths_
-  std::priority_queue<Delivery, std::vector<Delivery>, std::greater<>> deliveries_;
-  sc_core::sc_event delivery_event_;
+  // The tokens of one number. Nobody is woken for one that nobody waits for: whoever asks counts
+  // those whose time has come.
+  struct Tokens {
+    struct Given {
+      uint64_t at_ps;
+      trace::TrackId giver;
+      PathTime path;
+    };
+    uint32_t count = 0;
+    bool expected = false;
+    trace::TrackId giver = 0;  // of the latest that counts
+    PathTime path;
+    std::vector<Given> to_come;  // by time
+    // Made when a unit first waits: most never are, and those that are there before the simulation
+    // starts have names, which take time.
+    std::optional<sc_core::sc_event> event;
+  };
+  std::array<Tokens, kTokens> tokens_;
   std::vector<std::unique_ptr<CoreUnit>> units_;
 };
 

@@ -24,7 +24,8 @@ class SyncFabric;
 
 struct Job : WorkDone {
   std::shared_ptr<const Program> program;
-  bool prepare = false;  // on the service core
+  uint64_t shared_tokens = 0;  // one bit each: units of several kinds wait for it
+  bool prepare = false;        // on the service core
   // Its place: core 0 of the program is this one of the card; its cores, one bit each, 0 until it
   // has them; since when.
   unsigned first_core = 0;

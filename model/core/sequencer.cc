@@ -36,6 +36,16 @@ void Sequencer::Execute() {
   }
 }
 
+uint64_t Sequencer::ExecutePlain(uint64_t most) {
+  uint64_t executed = 0;
+  for (; executed < most && pc_ < section_->code.size(); ++executed, ++pc_) {
+    const Instruction& in = section_->code[pc_];
+    if (!IsScalar(in.op) || in.op == Op::kLdx || in.wait != 0 || in.signal != 0) break;
+    Execute();
+  }
+  return executed;
+}
+
 void Sequencer::BeginLoop(const Instruction& in) {
   const int64_t count = regs_[in.reg[1]];
   if (count > 0) {

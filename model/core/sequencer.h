@@ -29,6 +29,9 @@ class Sequencer {
   void Next() { ++pc_; }
   // Executes the one at hand, which every unit has (IsScalar). Throws UnitFault.
   void Execute();
+  // Executes the one at hand and those behind it as long as they are scalar, neither wait nor
+  // signal, and look at nothing but registers; at most `most`. Returns how many.
+  uint64_t ExecutePlain(uint64_t most);
   // What the unit has found for the LDX at hand, which Execute does not know.
   void SetResult(const Instruction& in, int64_t value) {
     if (in.reg[0] != 0) regs_[in.reg[0]] = value;

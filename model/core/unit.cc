@@ -84,7 +84,10 @@ void CoreUnit::Run() {
 
 void CoreUnit::RunSection(const Section& section) {
   sequencer_.Start(*job_->program, section, core_.PositionIn(*job_));
-  for (; const Instruction* in = sequencer_.Current(); sequencer_.Next()) {
+  for (;; sequencer_.Next()) {
+    RunPlain();
+    const Instruction* const in = sequencer_.Current();
+    if (in == nullptr) return;
     current_ = in;
     if (in->wait != 0) TakeToken(in->wait);
     if (Sequencer::IsScalar(in->op)) {
@@ -101,6 +104,7 @@ void CoreUnit::RunSection(const Section& section) {
         finished_ps_ = std::max(finished_ps_, local_ps());
       }
     } else {
+      PayOwed();
       operands_ = {};
       if (core_.faults() != nullptr) MeetFaults(*in);
       Spend(Cause::kSequencer);
@@ -109,6 +113,16 @@ void CoreUnit::RunSection(const Section& section) {
       const bool is_local = finish == local_ps();
       if (finish != kLater) Finish(*in, finish, is_local ? path_ : end_path_);
     }
+    SyncIfFarAhead();
+  }
+}
+
+// Scalar instructions that concern nobody but the unit, many at once.
+void CoreUnit::RunPlain() {
+  constexpr uint64_t kMost = 64;
+  while (const uint64_t cycles = sequencer_.ExecutePlain(kMost)) {
+    Advance(cycles);
+    finished_ps_ = std::max(finished_ps_, local_ps());
     SyncIfFarAhead();
   }
 }
@@ -183,22 +197,34 @@ void CoreUnit::WaitWhileAhead(const sc_core::sc_event& event) {
   CheckAborted();
 }
 
+// A token that no other unit takes may be taken before its time: the kernel catches up, as far as
+// anybody can see it, when the unit does something that others see.
 void CoreUnit::TakeToken(unsigned token) {
   Spend(Cause::kSequencer);
-  Sync();
+  CheckAborted();
+  if ((job_->shared_tokens >> token & 1) != 0 || ahead_ps_ > quantum_ps_) Sync();
   waiting_token_ = token;
-  const uint64_t start = NowPs();
+  const uint64_t start = local_ps();
   while (!core_.TryTakeToken(token)) {
-    wait(core_.token_event(token));
-    CheckAborted();
+    WaitWhileAhead(core_.ExpectToken(token));
     CheckFailed();
   }
   waiting_token_ = 0;
+  owed_ps_ = local_ps();
   if (NowPs() > start) {
     path_ = core_.token_path(token);
     Spend(Cause::kTokens);
   }
   AccountWait(Loss::kTokenWait, start, NowPs(), core_.token_giver(token));
+}
+
+void CoreUnit::PayOwed() {
+  const uint64_t now = NowPs();
+  if (owed_ps_ <= now) return;
+  const uint64_t local = now + ahead_ps_;
+  wait(Ps(owed_ps_ - now));
+  ahead_ps_ = local - NowPs();
+  CheckAborted();
 }
 
 void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps,

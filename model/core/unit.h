@@ -73,8 +73,9 @@ class CoreUnit : public sc_core::sc_module {
   void Sync();  // kernel time catches up with local time; throws JobAborted
   // Waits for `event`; local time stays, unless the kernel passes it.
   void WaitWhileAhead(const sc_core::sc_event& event);
+  // What is owed does not count, and TakeToken has seen to that.
   void SyncIfFarAhead() {
-    if (ahead_ps_ > quantum_ps_) Sync();
+    if (local_ps() > std::max(NowPs(), owed_ps_) + quantum_ps_) Sync();
   }
   // For who counts cycles by itself: the first cycle of the core's clock at which SyncIfFarAhead
   // would synchronise.
@@ -97,8 +98,10 @@ class CoreUnit : public sc_core::sc_module {
  private:
   void Run();
   void RunSection(const Section& section);
+  void RunPlain();
   int64_t NumberInLx(const Instruction& in);
   void TakeToken(unsigned token);
+  void PayOwed();
   // Declared faults of the tensor instruction at hand: before it runs, and after.
   void MeetFaults(const Instruction& in);
   void SpoilResult(const Instruction& in);
@@ -118,6 +121,7 @@ class CoreUnit : public sc_core::sc_module {
   sc_core::sc_event start_;
   Sequencer sequencer_;
   uint64_t ahead_ps_ = 0;
+  uint64_t owed_ps_ = 0;  // the kernel must come to it before anything outside the unit is touched
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order

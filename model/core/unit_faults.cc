@@ -50,7 +50,7 @@ void CoreUnit::MeetFaults(const Instruction& in) {
     }
     while (injection->kind() == FaultKind::kCoreStop) {  // until the job is torn down
       Sync();
-      wait(core_.token_event(0));
+      wait(core_.EventOf(0));
       CheckAborted();
     }
   }
