@@ -37,11 +37,20 @@ void Sequencer::Execute() {
 }
 
 uint64_t Sequencer::ExecutePlain(uint64_t most) {
+  const Instruction* const code = section_->code.data();
+  const size_t size = section_->code.size();
   uint64_t executed = 0;
-  for (; executed < most && pc_ < section_->code.size(); ++executed, ++pc_) {
-    const Instruction& in = section_->code[pc_];
+  for (; executed < most && pc_ < size; ++executed, ++pc_) {
+    const Instruction& in = code[pc_];
     if (!IsScalar(in.op) || in.op == Op::kLdx || in.wait != 0 || in.signal != 0) break;
-    Execute();
+    // Most instructions, without a call.
+    if (in.op == Op::kMadd && in.reg[0] != 0) {
+      regs_[in.reg[0]] =
+          Wrapped(static_cast<uint64_t>(regs_[in.reg[1]]) +
+                  static_cast<uint64_t>(regs_[in.reg[2]]) * static_cast<uint64_t>(in.imm));
+    } else {
+      Execute();
+    }
   }
   return executed;
 }

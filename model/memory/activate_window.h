@@ -18,85 +18,83 @@ class ActivateWindow {
   // Plans an activate at the first time from `earliest` on that is allowed. `now`: no later call
   // asks for anything before it.
   uint64_t Plan(uint64_t earliest, uint64_t now) {
-    Forget(now);
+    begin_ = Old(now);
     uint64_t at = earliest;
-    size_t before = 0;  // planned activates not after `at`
+    size_t place = end_;  // those before it are planned not after `at`
+    while (place > begin_ && times_[place - 1] > at) --place;
     for (;;) {
-      while (before < count_ && times_[before] <= at) ++before;
-      if (before > 0 && times_[before - 1] + rrd_ > at) {
-        at = times_[before - 1] + rrd_;
+      while (place < end_ && times_[place] <= at) ++place;
+      if (place > begin_ && times_[place - 1] + rrd_ > at) {
+        at = times_[place - 1] + rrd_;
         continue;
       }
-      if (before < count_ && at + rrd_ > times_[before]) {
-        at = times_[before] + rrd_;
+      if (place < end_ && at + rrd_ > times_[place]) {
+        at = times_[place] + rrd_;
         continue;
       }
-      const uint64_t allowed = AfterFour(at, before);
+      const uint64_t allowed = AfterFour(at, place);
       if (allowed == at) break;
       at = allowed;
     }
-    if (count_ == times_.size()) {  // more banks than this are never planned ahead
-      std::copy(times_.begin() + 1, times_.end(), times_.begin());
-      --count_;
-      before -= before > 0 ? 1 : 0;
-    }
-    std::copy_backward(times_.begin() + static_cast<std::ptrdiff_t>(before),
-                       times_.begin() + static_cast<std::ptrdiff_t>(count_),
-                       times_.begin() + static_cast<std::ptrdiff_t>(count_) + 1);
-    times_[before] = at;
-    ++count_;
+    Insert(place, at);
     return at;
   }
 
   // A refresh took the place of everything planned after `now`.
   void CancelAfter(uint64_t now) {
-    while (count_ > 0 && times_[count_ - 1] > now) --count_;
+    while (end_ > begin_ && times_[end_ - 1] > now) --end_;
   }
 
   // Whether both allow the same from `now` on.
   bool SameFuture(const ActivateWindow& other, uint64_t now) const {
-    const size_t old = Old(now), other_old = other.Old(now);
-    return std::equal(times_.begin() + static_cast<std::ptrdiff_t>(old),
-                      times_.begin() + static_cast<std::ptrdiff_t>(count_),
-                      other.times_.begin() + static_cast<std::ptrdiff_t>(other_old),
-                      other.times_.begin() + static_cast<std::ptrdiff_t>(other.count_));
+    const auto at = [](const ActivateWindow& window, size_t index) {
+      return window.times_.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    return std::equal(at(*this, Old(now)), at(*this, end_), at(other, other.Old(now)),
+                      at(other, other.end_));
   }
 
  private:
   static constexpr size_t kFour = 4;
+  static constexpr size_t kMost = 128;  // more banks than this are never planned ahead
 
-  // Drops activates that do not matter from `now` on.
+  // Behind the activates that do not matter from `now` on.
   size_t Old(uint64_t now) const {
-    size_t old = 0;
-    while (old < count_ && times_[old] + std::max(faw_, rrd_) <= now) ++old;
+    size_t old = begin_;
+    while (old < end_ && times_[old] + std::max(faw_, rrd_) <= now) ++old;
     return old;
   }
 
-  void Forget(uint64_t now) {
-    const size_t old = Old(now);
-    if (old == 0) return;
-    std::copy(times_.begin() + static_cast<std::ptrdiff_t>(old),
-              times_.begin() + static_cast<std::ptrdiff_t>(count_), times_.begin());
-    count_ -= old;
+  void Insert(size_t place, uint64_t at) {
+    if (end_ == times_.size()) {
+      const size_t first = std::max(begin_, end_ - kMost + 1);
+      std::copy(times_.begin() + static_cast<std::ptrdiff_t>(first), times_.end(), times_.begin());
+      place -= std::min(place, first);
+      begin_ = 0;
+      end_ -= first;
+    }
+    for (size_t i = end_++; i > place; --i) times_[i] = times_[i - 1];
+    times_[place] = at;
   }
 
-  // The first time not before `at` (between times_[before - 1] and times_[before]) at which a fifth
+  // The first time not before `at` (between times_[place - 1] and times_[place]) at which a fifth
   // activate within tFAW is not yet excluded.
-  uint64_t AfterFour(uint64_t at, size_t before) const {
-    for (size_t first = before > kFour ? before - kFour : 0; first <= before; ++first) {
+  uint64_t AfterFour(uint64_t at, size_t place) const {
+    for (size_t first = place > begin_ + kFour ? place - kFour : begin_; first <= place; ++first) {
       const size_t last = first + kFour - 1;  // with `at`, five activates from first to last
-      if (last >= count_) break;
-      const uint64_t begin = first == before ? at : times_[first];
-      const uint64_t end = last < before ? at : times_[last];
-      if (begin + faw_ > end) return last < before ? begin + faw_ : times_[before] + rrd_;
+      if (last >= end_) break;
+      const uint64_t begin = first == place ? at : times_[first];
+      const uint64_t end = last < place ? at : times_[last];
+      if (begin + faw_ > end) return last < place ? begin + faw_ : times_[place] + rrd_;
     }
     return at;
   }
 
   uint64_t rrd_;
   uint64_t faw_;
-  std::array<uint64_t, 128> times_{};  // sorted; those that still matter
-  size_t count_ = 0;
+  // Sorted; those that still matter are [begin_, end_), with room to grow at the end.
+  std::array<uint64_t, 2 * kMost> times_{};
+  size_t begin_ = 0, end_ = 0;
 };
 
 }  // namespace spyre::model

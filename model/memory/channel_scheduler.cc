@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Second part of ChannelController: rows, column slots and refresh.
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "model/memory/channel_controller.h"
 
@@ -9,27 +11,21 @@ namespace spyre::model {
 // Every bank again, the oldest first, so that its row is the first to be opened.
 void ChannelController::ChooseCandidates() {
   const RequestQueue& pending = queue(direction());
-  uint64_t left = 0;
-  for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
-    candidates_.from[bank] = BankCandidates::kNone;
-    if (pending.Head(bank) != RequestQueue::kNone) left |= 1ull << bank;
-  }
+  for (uint64_t mask = waiting_banks_; mask != 0; mask &= mask - 1)
+    candidates_.from[static_cast<size_t>(__builtin_ctzll(mask))] = BankCandidates::kNone;
   waiting_banks_ = 0;
   next_column_known_ = false;
-  while (left != 0) {
-    uint32_t oldest = 0;
-    uint64_t age = kNever;
-    for (uint64_t mask = left; mask != 0; mask &= mask - 1) {
-      const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
-      const uint64_t head_age = pending[pending.Head(bank)].age;
-      if (head_age < age) {
-        age = head_age;
-        oldest = bank;
-      }
-    }
-    left &= ~(1ull << oldest);
-    ChooseCandidate(oldest);
+  // Sorted as they come: they are few.
+  std::array<std::pair<uint64_t, uint32_t>, kMaxBanks> by_age;
+  size_t count = 0;
+  for (uint64_t mask = pending.waiting_banks(); mask != 0; mask &= mask - 1) {
+    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
+    const uint64_t age = pending[pending.Head(bank)].age;
+    size_t at = count++;
+    for (; at > 0 && by_age[at - 1].first > age; --at) by_age[at] = by_age[at - 1];
+    by_age[at] = {age, bank};
   }
+  for (size_t i = 0; i < count; ++i) ChooseCandidate(by_age[i].second);
 }
 
 // The oldest request to the open row, or else, or when it has waited too long, the oldest one.

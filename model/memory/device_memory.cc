@@ -105,7 +105,8 @@ uint64_t DeviceMemory::UnloadedPs(const tlm::tlm_generic_payload& payload) const
 
 tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload,
                                        tlm::tlm_phase& /*phase*/, sc_core::sc_time& delay) {
-  if (payload.get_extension<Transfer>() == nullptr) {
+  auto* const transfer = payload.get_extension<Transfer>();
+  if (transfer == nullptr) {
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
@@ -116,7 +117,7 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
     return tlm::TLM_COMPLETED;
   }
   if (counters_ != nullptr)
-    counters_->CountMemory(payload.get_extension<Transfer>()->function, payload.is_write());
+    counters_->CountMemory(transfer->function, payload.is_write());
   if (!config_.timed()) {
     delay += Ps(UnloadedPs(payload) + extra_ps);
     return tlm::TLM_COMPLETED;
@@ -128,12 +129,12 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   const uint32_t index = free_accesses_.back();
   free_accesses_.pop_back();
   accesses_[index] = {&payload, id, extra_ps};
-  payload.get_extension<Transfer>()->times.unloaded_ps =
+  transfer->times.unloaded_ps =
       payload.is_write() ? unloaded_write_ps_ : unloaded_read_ps_;
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
   // Sockets in the order in which they are bound, on each of them ring stops.
-  const auto requester = static_cast<uint16_t>(id << 8 | payload.get_extension<Transfer>()->stop);
+  const auto requester = static_cast<uint16_t>(id << 8 | transfer->stop);
   const uint64_t next =
       channels_.Submit({index, arrival, payload.get_address(), payload.get_data_length(),
                         payload.is_write(), requester});

@@ -43,6 +43,7 @@ MemoryChannels::MemoryChannels(const MemoryConfig& config, Folding folding)
   for (size_t i = 0; i < size(); ++i) {
     leader_.push_back(folding == Folding::kOn ? size() - 1 : i);
     members_[leader_[i]] |= Bit(i);
+    leaders_ |= Bit(leader_[i]);
   }
   classes_ = folding == Folding::kOn ? 1 : size();
 }
@@ -65,15 +66,14 @@ uint64_t MemoryChannels::SubmitRounds(const Access& access) {
   const uint64_t first = by_round_.Quotient(access.address);
   const uint64_t rounds = by_round_.Quotient(access.bytes);
   uint64_t next = kNever;
-  for (size_t leader = 0; leader < size(); ++leader) {
-    if (members_[leader] == 0) continue;
+  ForEachChannel(leaders_, [&](size_t leader) {
     for (uint64_t round = first; round < first + rounds; ++round) {
       SubmitTo(leader, {access.id, access.arrival_ps, round * interleave_,
                         static_cast<uint32_t>(interleave_), access.write, access.requester});
     }
     next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
     next = std::min(next, next_decision_ps_[leader]);
-  }
+  });
   return next;
 }
 
@@ -118,6 +118,7 @@ void MemoryChannels::Split(size_t leader, Mask leaving) {
   channels_[first].ForEachPending([this](uint64_t id) { ++flights_[id].pieces; });
   members_[leader] &= ~leaving;
   members_[first] = leaving;
+  leaders_ |= Bit(first);
   ForEachChannel(leaving, [&](size_t member) { leader_[member] = first; });
   ++classes_;
 }
@@ -167,14 +168,15 @@ void MemoryChannels::Merge(size_t leader, size_t joining) {
   });
   members_[leader] |= members_[joining];
   members_[joining] = 0;
+  leaders_ &= ~Bit(joining);
   next_decision_ps_[joining] = kNever;
   --classes_;
 }
 
 void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& ended) {
   Mask decided = 0;
-  for (size_t leader = 0; leader < size(); ++leader) {
-    if (next_decision_ps_[leader] > now_ps) continue;
+  ForEachChannel(leaders_, [&](size_t leader) {
+    if (next_decision_ps_[leader] > now_ps) return;
     completions_.clear();
     next_decision_ps_[leader] = channels_[leader].Advance(now_ps, completions_);
     decided |= members_[leader];
@@ -186,7 +188,7 @@ void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& end
       if (--flight.pieces == 0)
         ended_.emplace_back(flight.last, static_cast<uint32_t>(completion.id));
     }
-  }
+  });
   std::sort(ended_.begin(), ended_.end());
   for (const auto& [turn, id] : ended_)
     ended.push_back({id, flights_[id].done_ps, std::get<0>(turn)});
@@ -204,7 +206,9 @@ void MemoryChannels::TellRuns(Mask decided) {
 }
 
 uint64_t MemoryChannels::NextDecisionPs() const {
-  return *std::min_element(next_decision_ps_.begin(), next_decision_ps_.end());
+  uint64_t next = kNever;
+  ForEachChannel(leaders_, [&](size_t leader) { next = std::min(next, next_decision_ps_[leader]); });
+  return next;
 }
 
 ChannelStatistics MemoryChannels::statistics(size_t channel) const {

@@ -98,6 +98,7 @@ class MemoryChannels {
   std::vector<size_t> leader_;               // of each channel
   std::vector<Mask> members_;                // of each leader, itself among them; 0 for others
   std::vector<ChannelStatistics> apart_;     // a channel's counters less its leader's
+  Mask leaders_ = 0;                         // whose members_ are not 0
   size_t classes_;
   // When classes were last compared, by refreshes of the highest channel, and when they are again.
   uint64_t folded_at_refresh_ = 0, fold_from_ps_ = 0;

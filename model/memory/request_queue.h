@@ -95,6 +95,8 @@ class RequestQueue {
   // Oldest of a bank, and the next younger one; kNone: no more.
   uint16_t Head(uint32_t bank) const { return heads_[bank]; }
   uint16_t Next(uint16_t index) const { return slots_[index].next; }
+  // Bit a bank: it has requests.
+  uint64_t waiting_banks() const { return waiting_banks_; }
   const QueuedRequest& operator[](uint16_t index) const { return slots_[index].request; }
 
   uint16_t Push(const QueuedRequest& request) {  // must not be full
@@ -106,6 +108,7 @@ class RequestQueue {
     slot.previous = tails_[request.bank];
     (slot.previous == kNone ? heads_[request.bank] : slots_[slot.previous].next) = index;
     tails_[request.bank] = index;
+    waiting_banks_ |= uint64_t{1} << request.bank;
     ++size_;
     return index;
   }
@@ -117,6 +120,7 @@ class RequestQueue {
     (slot.next == kNone ? tails_[bank] : slots_[slot.next].previous) = slot.previous;
     slot.next = free_;
     free_ = index;
+    if (heads_[bank] == kNone) waiting_banks_ &= ~(uint64_t{1} << bank);
     --size_;
   }
 
@@ -141,6 +145,7 @@ class RequestQueue {
   };
   std::vector<Slot> slots_;
   std::vector<uint16_t> heads_, tails_;  // a bank each
+  uint64_t waiting_banks_ = 0;
   uint16_t free_ = kNone;
   size_t size_ = 0;
 };

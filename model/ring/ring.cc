@@ -140,11 +140,12 @@ bool Ring::Crosses(std::vector<Resource>& links, bool clockwise, int from, int h
 
 tlm::tlm_sync_enum Ring::Begin(int id, tlm::tlm_generic_payload& payload, tlm::tlm_phase& /*phase*/,
                                sc_core::sc_time& delay) {
-  if (payload.get_extension<Transfer>() == nullptr) {
+  auto* const extension = payload.get_extension<Transfer>();
+  if (extension == nullptr) {
     payload.set_response_status(tlm::TLM_GENERIC_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  auto& transfer = *payload.get_extension<Transfer>();
+  Transfer& transfer = *extension;
   transfer.port = static_cast<uint16_t>(id);
   if (payload.is_read()) {
     BeginRead(payload, transfer, delay);
