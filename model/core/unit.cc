@@ -18,7 +18,8 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
       kind_(kind),
       recorder_(recorder != nullptr && recorder->Wants(trace::kCore) ? recorder : nullptr),
       edge_(core.clock()),
-      quantum_ps_(config_.core.quantum_ns * 1000) {
+      quantum_ps_(config_.core.quantum_ns * 1000),
+      many_cycles_ps_(core.clock().Span(kManyCycles + 1)) {
   statistics_.name = fmt::format("{}.{}", core.unit_prefix(), UnitName(kind));
   if (recorder_ != nullptr) {
     track_ = recorder_->AddTrack(core.title(), UnitName(kind));
@@ -26,6 +27,12 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
     barrier_wait_ = recorder_->Intern("barrier wait");
     partner_wait_ = recorder_->Intern("partner wait");
   }
+}
+
+void CoreUnit::SetPace(uint64_t ps, uint64_t percent) {
+  edge_.SetPace(ps, percent);
+  constexpr uint64_t kWhole = 100;
+  many_cycles_ps_ = Clock(config_.clock.core_mhz).Span(kManyCycles + 1) * kWhole / percent + 1;
 }
 
 void CoreUnit::Start(Job& job) {
@@ -117,13 +124,18 @@ void CoreUnit::RunSection(const Section& section) {
   }
 }
 
-// Scalar instructions that concern nobody but the unit, many at once.
+// Scalar instructions that concern nobody but the unit: many at once, unless it may have to
+// synchronise between them.
 void CoreUnit::RunPlain() {
-  constexpr uint64_t kMost = 64;
-  while (const uint64_t cycles = sequencer_.ExecutePlain(kMost)) {
+  for (;;) {
+    const uint64_t sync_ps = std::max(NowPs(), owed_ps_) + quantum_ps_;
+    const uint64_t most = local_ps() + many_cycles_ps_ < sync_ps ? kManyCycles : 1;
+    const uint64_t cycles = sequencer_.ExecutePlain(most);
+    if (cycles == 0) return;
     Advance(cycles);
     finished_ps_ = std::max(finished_ps_, local_ps());
-    SyncIfFarAhead();
+    if (most == 1) SyncIfFarAhead();
+    if (cycles < most) return;
   }
 }
 

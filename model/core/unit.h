@@ -26,7 +26,7 @@ class CoreUnit : public sc_core::sc_module {
 
   void Start(Job& job);
   // The core's clock changes its pace at ps (Clock::SetPace).
-  virtual void SetPace(uint64_t ps, uint64_t percent) { edge_.SetPace(ps, percent); }
+  virtual void SetPace(uint64_t ps, uint64_t percent);
   const UnitStatistics& statistics() const { return statistics_; }
   std::string DescribeWait() const;  // empty if the unit is not waiting
   trace::TrackId track() const { return track_; }
@@ -108,6 +108,8 @@ class CoreUnit : public sc_core::sc_module {
   FaultEvent EventOf() const;
   void Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path);
 
+  static constexpr uint64_t kManyCycles = 64;
+
   const Unit kind_;
   trace::Recorder* recorder_;
   trace::TrackId track_ = 0;
@@ -124,6 +126,7 @@ class CoreUnit : public sc_core::sc_module {
   uint64_t owed_ps_ = 0;  // the kernel must come to it before anything outside the unit is touched
   ClockCursor edge_;  // where Advance left local time
   const uint64_t quantum_ps_;
+  uint64_t many_cycles_ps_;  // at least what kManyCycles take, from anywhere
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
   PathTime finished_path_;    // to it, if a signal can need it
   unsigned waiting_token_ = 0;
