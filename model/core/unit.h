@@ -124,9 +124,9 @@ class CoreUnit : public sc_core::sc_module {
   Sequencer sequencer_;
   uint64_t ahead_ps_ = 0;
   uint64_t owed_ps_ = 0;  // the kernel must come to it before anything outside the unit is touched
-  ClockCursor edge_;  // where Advance left local time
+  ClockCursor edge_;      // where Advance left local time
   const uint64_t quantum_ps_;
-  uint64_t many_cycles_ps_;  // at least what kManyCycles take, from anywhere
+  uint64_t many_cycles_ps_;   // at least what kManyCycles take, from anywhere
   uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
   PathTime finished_path_;    // to it, if a signal can need it
   unsigned waiting_token_ = 0;

@@ -116,8 +116,7 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
       delay += Ps(UnloadedPs(payload));  // it was read, and is wrong
     return tlm::TLM_COMPLETED;
   }
-  if (counters_ != nullptr)
-    counters_->CountMemory(transfer->function, payload.is_write());
+  if (counters_ != nullptr) counters_->CountMemory(transfer->function, payload.is_write());
   if (!config_.timed()) {
     delay += Ps(UnloadedPs(payload) + extra_ps);
     return tlm::TLM_COMPLETED;
@@ -129,8 +128,7 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   const uint32_t index = free_accesses_.back();
   free_accesses_.pop_back();
   accesses_[index] = {&payload, id, extra_ps};
-  transfer->times.unloaded_ps =
-      payload.is_write() ? unloaded_write_ps_ : unloaded_read_ps_;
+  transfer->times.unloaded_ps = payload.is_write() ? unloaded_write_ps_ : unloaded_read_ps_;
   const uint64_t now = NowPs();
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
   // Sockets in the order in which they are bound, on each of them ring stops.

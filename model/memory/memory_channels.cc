@@ -207,7 +207,8 @@ void MemoryChannels::TellRuns(Mask decided) {
 
 uint64_t MemoryChannels::NextDecisionPs() const {
   uint64_t next = kNever;
-  ForEachChannel(leaders_, [&](size_t leader) { next = std::min(next, next_decision_ps_[leader]); });
+  ForEachChannel(leaders_,
+                 [&](size_t leader) { next = std::min(next, next_decision_ps_[leader]); });
   return next;
 }
 
