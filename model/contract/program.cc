@@ -66,8 +66,9 @@ int OperandCount(Op op) {
 uint64_t TokensOfSeveralUnits(const Program& program) {
   std::array<uint64_t, kUnitCount> waits{};
   for (const Section& section : program.sections) {
-    for (const Instruction& in : section.code)
-      waits[static_cast<size_t>(section.unit)] |= uint64_t{1} << in.wait;
+    for (const Instruction& in : section.code) {
+      if (in.wait != 0) waits[static_cast<size_t>(section.unit)] |= uint64_t{1} << in.wait;
+    }
   }
   uint64_t any = 0, several = 0;
   for (const uint64_t tokens : waits) {

@@ -74,6 +74,20 @@ std::vector<uint8_t> Patched(std::vector<uint8_t> image, size_t at, std::vector<
   return image;
 }
 
+TEST(TokensOfSeveralUnits, AreThoseForWhichUnitsOfTwoKindsWaitOnAnyCore) {
+  const auto waits_for = [](uint8_t token) {
+    Instruction instruction = Make(Op::kNop);
+    instruction.wait = token;
+    return instruction;
+  };
+  Program program;
+  program.sections.push_back({Unit::kLoad, 1, {waits_for(2), waits_for(2), waits_for(63)}});
+  program.sections.push_back({Unit::kLoad, 2, {waits_for(2)}});
+  EXPECT_EQ(TokensOfSeveralUnits(program), 0U) << "one kind";
+  program.sections.push_back({Unit::kVector, 2, {waits_for(5), waits_for(63)}});
+  EXPECT_EQ(TokensOfSeveralUnits(program), uint64_t{1} << 63);
+}
+
 TEST(ProgramImage, DecodingAnEncodedProgramGivesTheProgramAndTheSameBytes) {
   EXPECT_TRUE(rc::check([] {
     const Program program = RandomProgram();
