@@ -13,6 +13,8 @@ namespace spyre::model {
 namespace {
 // Work comes in bursts a few microseconds apart; sleeping and waking costs as much.
 constexpr int kSpins = 200;
+// What a worker that sleeps is woken for: less takes no longer than waking it does.
+constexpr uint64_t kWakingWork = 64;
 
 void Relax() {
 #if defined(__x86_64__)
@@ -85,7 +87,7 @@ void FunctionalQueue::Join() {
   if (issued_ == joined_ && threads_ > 0) return;
   Push({}, [this] { data_->stacker.RunAll(); });
   joined_ = issued_;
-  WaitFor(issued_);
+  if (!WorkInstead()) WaitFor(issued_);
 }
 
 void FunctionalQueue::AddLx(const LxRange& lx) { data_->snapshots.AddLx(lx.at, lx.bytes); }
@@ -98,6 +100,7 @@ void FunctionalQueue::PrepareOverwrite(const LxRange& range) { data_->Drop(range
 void FunctionalQueue::Matmul(const PtOperands& operands, const PtKernel& kernel) {
   Push({},
        [data = data_.get(), operands, kernel = &kernel] { data->stacker.Add(operands, *kernel); });
+  if (threads_ > 0) Wake();
 }
 
 void FunctionalQueue::Broadcast(const uint8_t* from, uint64_t bytes, uint8_t* const* to,
@@ -142,6 +145,10 @@ void FunctionalQueue::Data::Broadcast(const Part& part) {
 // makes one of them see the other.
 void FunctionalQueue::Publish() {
   pushed_.store(++issued_);
+  if (asleep_.load() && issued_ - done_.load() >= kWakingWork) Wake();
+}
+
+void FunctionalQueue::Wake() {
   if (!asleep_.load()) return;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -158,15 +165,28 @@ void FunctionalQueue::WaitFor(uint64_t done) {
   awaited_.store(kNobody);
 }
 
+void FunctionalQueue::Run(const Entry& entry) {
+  Prepare(entry.ranges);
+  entry.run(entry.work);
+}
+
+// Whoever has the mutex while the worker sleeps is the one thread that does work.
+bool FunctionalQueue::WorkInstead() {
+  if (!asleep_.load()) return false;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!asleep_.load()) return false;  // it has been woken, and waits for the mutex
+  for (uint64_t done = done_.load(); done != issued_; done_.store(++done))
+    Run(entries_[done % kEntries]);
+  return true;
+}
+
 void FunctionalQueue::Work() {
-  uint64_t done = 0;
   for (;;) {
-    const uint64_t pushed = AwaitWork(done);
+    const uint64_t pushed = AwaitWork();
+    uint64_t done = done_.load();
     if (pushed == done) return;
     while (done != pushed) {
-      const Entry& entry = entries_[done % kEntries];
-      Prepare(entry.ranges);
-      entry.run(entry.work);
+      Run(entries_[done % kEntries]);
       done_.store(++done);
       if (done < awaited_.load()) continue;
       { const std::lock_guard<std::mutex> lock(mutex_); }
@@ -175,8 +195,9 @@ void FunctionalQueue::Work() {
   }
 }
 
-// How much has been pushed, when that is more than `done`; `done` itself at the end.
-uint64_t FunctionalQueue::AwaitWork(uint64_t done) {
+// How much has been pushed, when that is more than is done; as much as is done at the end.
+uint64_t FunctionalQueue::AwaitWork() {
+  const uint64_t done = done_.load();
   for (int spin = 0; spin < kSpins; ++spin) {
     const uint64_t pushed = pushed_.load(std::memory_order_acquire);
     if (pushed != done) return pushed;
@@ -187,7 +208,7 @@ uint64_t FunctionalQueue::AwaitWork(uint64_t done) {
   work_.wait(lock, [&] {
     // At every look: whoever woke us has cleared it, maybe for work that we had found by ourselves.
     asleep_.store(true);
-    return stop_ || pushed_.load() != done;
+    return stop_ || pushed_.load() != done_.load();
   });
   asleep_.store(false);
   return pushed_.load();

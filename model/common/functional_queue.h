@@ -76,7 +76,7 @@ class FunctionalQueue {
   void Broadcast(const uint8_t* from, uint64_t bytes, uint8_t* const* to, size_t count);
   // A MATMUL on SEN169_FP16 operands. The kernel outlives the queue.
   void Matmul(const PtOperands& operands, const PtKernel& kernel);
-  // Returns when all that has been pushed is done.
+  // Returns when all that has been pushed is done, by whichever thread.
   void Join();
 
  private:
@@ -91,9 +91,12 @@ class FunctionalQueue {
 
   Entry& NextFree();
   void Publish();
+  void Wake();                  // the worker, if it sleeps
   void WaitFor(uint64_t done);  // until that many are done
+  bool WorkInstead();           // does what is left, unless the worker is awake: then false
   void Work();                  // the worker
-  uint64_t AwaitWork(uint64_t done);
+  uint64_t AwaitWork();
+  void Run(const Entry& entry);
   // For work that comes next: ranges are in place, and nothing that was put off touches them.
   void Prepare(const LxRanges& ranges);
   void PrepareOverwrite(const LxRange& range);
