@@ -23,6 +23,13 @@ using vfio_user::Header;
 
 constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(vfio_user::DmaAccess) + vfio_user::kDefaultTransferBytes;
+constexpr size_t kMostNotes = 64 << 10;
+
+void AddMessage(Header header, std::string_view payload, std::string& messages) {
+  header.size = static_cast<uint32_t>(sizeof(header) + payload.size());
+  messages += BytesOf(header);
+  messages += payload;
+}
 
 }  // namespace
 
@@ -68,7 +75,7 @@ void VfioUserLink::Connect() {
 void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clients) {
   nlohmann::json capabilities = {{"capabilities",
                                   {{"max_data_xfer_size", vfio_user::kDefaultTransferBytes},
-                                   {"spyre_time", {{"client", client}}}}}};
+                                   {"spyre_time", {{"client", client}, {"outcomes", true}}}}}};
   if (clients > 1) capabilities["capabilities"]["spyre_time"]["clients"] = clients;
   if (monitor) capabilities["capabilities"]["spyre_time"]["monitor"] = true;
   std::string payload(BytesOf(vfio_user::Version{}));
@@ -84,13 +91,15 @@ void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clien
     const auto json = nlohmann::json::parse(reply->begin() + sizeof(vfio_user::Version),
                                             reply->end() - 1, nullptr, false);
     const auto mode = nlohmann::json::json_pointer("/capabilities/spyre_time/mode");
-    if (json.is_object() && json.contains(mode) && json[mode].is_string())
+    const auto outcomes = nlohmann::json::json_pointer("/capabilities/spyre_time/outcomes");
+    if (json.is_object() && json.contains(mode) && json[mode].is_string() &&
+        json.contains(outcomes) && json[outcomes] == true)
       time_mode_ = json[mode].get<std::string>();
   }
   if (time_mode_.empty()) {
     throw BadInput(
         "vfio-user: {} does not take this client, or serves no clock (spyre_time); its server must "
-        "be `spyre-cosim serve`, and a function has one client at a time",
+        "be `spyre-cosim serve` of this version, and a function has one client at a time",
         path_)
         .Subject(path_);
   }
@@ -108,10 +117,8 @@ bool VfioUserLink::ReceiveBytes(void* data, size_t bytes) const {
   return true;
 }
 
-bool VfioUserLink::Send(Header header, std::string_view payload) {
-  header.size = static_cast<uint32_t>(sizeof(header) + payload.size());
-  std::string message(BytesOf(header));
-  message += payload;
+bool VfioUserLink::Send(const Header& header, std::string_view payload, std::string message) {
+  AddMessage(header, payload, message);
   const std::lock_guard<std::mutex> lock(send_mutex_);
   size_t sent = 0;
   while (sent < message.size()) {
@@ -189,7 +196,8 @@ std::optional<std::string> VfioUserLink::Call(Command command, std::string_view 
     header.id = next_id_++;
     reply_.reset();
   }
-  Send(header, payload);  // if that fails, the thread hears of it
+  // If that fails, the thread hears of it.
+  Send(header, payload, std::exchange(notes_, ""));
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [&] { return lost_ || (reply_ && reply_->header.id == header.id); });
   if (!reply_) {
@@ -201,16 +209,36 @@ std::optional<std::string> VfioUserLink::Call(Command command, std::string_view 
   return std::move(reply_->payload);
 }
 
+// The data of the answer.
+std::optional<std::string> VfioUserLink::Access(Command command, std::string_view payload,
+                                                size_t data_bytes) {
+  constexpr size_t kHead = sizeof(vfio_user::RegionAccess);
+  const std::optional<std::string> reply = Call(command, payload);
+  if (!reply || reply->size() < kHead + data_bytes + sizeof(outcome_)) return std::nullopt;
+  std::memcpy(&outcome_, reply->data() + kHead + data_bytes, sizeof(outcome_));
+  behind_outcome_ = reply->substr(kHead + data_bytes + sizeof(outcome_));
+  return reply->substr(kHead, data_bytes);
+}
+
 std::optional<std::string> VfioUserLink::Read(uint32_t region, uint64_t offset, uint32_t count) {
   const vfio_user::RegionAccess access{offset, region, count};
-  const std::optional<std::string> reply = Call(Command::kRegionRead, BytesOf(access));
-  if (!reply || reply->size() != sizeof(access) + count) return std::nullopt;
-  return reply->substr(sizeof(access));
+  return Access(Command::kRegionRead, BytesOf(access), count);
 }
 
 bool VfioUserLink::Write(uint32_t region, uint64_t offset, std::string_view data) {
   const vfio_user::RegionAccess access{offset, region, static_cast<uint32_t>(data.size())};
-  return Call(Command::kRegionWrite, std::string(BytesOf(access)).append(data)).has_value();
+  return Access(Command::kRegionWrite, std::string(BytesOf(access)).append(data), 0).has_value();
+}
+
+void VfioUserLink::Note(uint32_t region, uint64_t offset, std::string_view data) {
+  const vfio_user::RegionAccess access{offset, region, static_cast<uint32_t>(data.size())};
+  Header header;
+  header.command = Command::kRegionWrite;
+  header.flags = vfio_user::kNoReply;
+  AddMessage(header, std::string(BytesOf(access)).append(data), notes_);
+  if (notes_.size() < kMostNotes) return;
+  // Any call takes them along.
+  Read(vfio_user::kTimeRegion, vfio_user::kTimeNow, sizeof(uint64_t));
 }
 
 bool VfioUserLink::Map(IoAddress address, uint8_t* host, size_t size) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection of VfioUserTransport, to one function: calls, and the answers to the server's own
-// calls for host memory. Calls: one at a time. Map and Unmap: the caller's thread; memory is
-// reached by a thread of the link.
+// calls for host memory. Calls and notes: one at a time. Map and Unmap: the caller's thread; memory
+// is reached by a thread of the link.
 #pragma once
 
 #include <condition_variable>
@@ -36,6 +36,11 @@ class VfioUserLink {
   // Reads from a region; empty if the server refuses.
   std::optional<std::string> Read(uint32_t region, uint64_t offset, uint32_t count);
   bool Write(uint32_t region, uint64_t offset, std::string_view data);
+  // Writes what the server only notes: it goes before the next call, and nobody waits for it.
+  void Note(uint32_t region, uint64_t offset, std::string_view data);
+  // What the last Read or Write that was not refused has come to, and what came behind that.
+  const vfio_user::TimeOutcome& outcome() const { return outcome_; }
+  const std::string& behind_outcome() const { return behind_outcome_; }
 
   bool Map(IoAddress address, uint8_t* host, size_t size);
   // False: it is not mapped.
@@ -53,14 +58,19 @@ class VfioUserLink {
 
   void Connect();
   void Hello(const std::string& client, bool monitor, unsigned clients);
+  std::optional<std::string> Access(vfio_user::Command command, std::string_view payload,
+                                    size_t data_bytes);
   void Listen();  // the thread
   bool ReceiveBytes(void* data, size_t bytes) const;
-  bool Send(vfio_user::Header header, std::string_view payload);
+  bool Send(const vfio_user::Header& header, std::string_view payload, std::string before = "");
   void Answer(const Message& message);
 
   const std::string path_;
   Descriptor socket_;
   std::string time_mode_;
+  vfio_user::TimeOutcome outcome_;
+  std::string behind_outcome_;
+  std::string notes_;  // messages that have not been sent
   std::mutex send_mutex_;
 
   std::mutex mutex_;  // of all below

@@ -170,7 +170,9 @@ static_assert(sizeof(DmaAccess) == 16);
 // says that it is a monitor resets nothing when it comes and goes. Connections with one name are
 // one client, with one thread. In lockstep, time begins when as many `clients` have come as each of
 // them says. The reply has {"spyre_time": {"mode": "free", "lockstep" or "paced"}}, and the
-// device has one region more, kTimeRegion, with this capability type.
+// device has one region more, kTimeRegion, with this capability type. For a client that says
+// "outcomes": true, each answer to a region access that is no error has a TimeOutcome behind its
+// data, so that it need not ask for what is in it; the server's reply has "outcomes": true as well.
 inline constexpr uint32_t kTimeRegion = kPciRegions;
 inline constexpr uint64_t kTimeRegionBytes = 8192;
 inline constexpr uint32_t kTimeRegionType = 0x80000000u | 0x1014;  // vendor type, PCI vendor
@@ -181,12 +183,15 @@ inline constexpr uint64_t kTimeAdvance = 0x08;   // write 8 bytes: ps of host wo
                                                  // when they have passed
 inline constexpr uint64_t kTimeWait = 0x10;      // write a TimeWait; the reply comes at its end
 inline constexpr uint64_t kTimeResult = 0x20;    // read 4 bytes: WaitResult of the last wait
+                                                 // (also one for a message)
 inline constexpr uint64_t kTimeDiagnose = 0x40;  // read at most up to the region's end: who waits
                                                  // on what, text, zeros behind it
 
 // Of several cards: what the platform does for programs that drive one each.
 inline constexpr uint64_t kTimeReceive = 0x28;  // write 4 bytes, a number: the client sleeps until
-                                                // a message has come for it, and takes it
+                                                // a message has come for it, and takes it;
+                                                // what kTimeMessage then reads is behind the
+                                                // TimeOutcome of the answer
 inline constexpr uint64_t kTimePeers = 0x30;    // read 8 bytes: where on the bus the card's memory
                                                 // window belongs, 0: nowhere; write a PeerMapping
 inline constexpr uint64_t kTimeMapped = 0x38;   // read 8 bytes: the address of the last one
@@ -199,6 +204,17 @@ inline constexpr uint64_t kTimeSlice = 0x1900;  // write a HostSlice, and its na
 inline constexpr uint64_t kTimeFarewell = 0x2c;  // write 4 bytes, 0: the client goes as it should
 
 inline constexpr uint64_t kMaxMessageBytes = 2000;
+
+// In lockstep, a client that was answered less than so long ago is not taken for one that sleeps on
+// the host: time stands where it was.
+inline constexpr int kAwakeMs = 50;
+
+struct TimeOutcome {
+  uint64_t now_ps = 0;       // kTimeNow
+  uint32_t wait_result = 0;  // kTimeResult
+  uint32_t reserved = 0;
+};
+static_assert(sizeof(TimeOutcome) == 16);
 
 // Messages of a sender are taken in the order in which they were posted, and of several senders
 // those of the lowest number first. The numbers are the clients' own, as ranks of a program.

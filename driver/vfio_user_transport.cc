@@ -17,6 +17,10 @@ namespace spyre::driver {
 namespace {
 
 namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+// Half of it, for what a clock of another processor may be off.
+constexpr std::chrono::milliseconds kKnown{vfio_user::kAwakeMs / 2};
 
 // The addresses that the transport in one process gives, so that times are the same.
 constexpr IoAddress kFirstIoAddress = 0x1'0000'0000;
@@ -47,6 +51,10 @@ T ValueOf(const std::optional<std::string>& bytes, T otherwise) {
   T value;
   std::memcpy(&value, bytes->data(), sizeof(value));
   return value;
+}
+
+WaitResult ResultOf(const VfioUserLink& link) {
+  return static_cast<WaitResult>(link.outcome().wait_result);
 }
 
 uint32_t BarRegion(int bar) {
@@ -98,15 +106,38 @@ const std::string& VfioUserTransport::time_mode() const {
 // What the server refuses is outside of a region: it reads as unanswered, as on a bus.
 uint32_t VfioUserTransport::ReadWord(FunctionId function, uint32_t region, uint64_t offset) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  return ValueOf(Read(function, region, offset, sizeof(uint32_t)), kNobodyAnswers);
+}
+
+// These two know the card's time afterwards.
+std::optional<std::string> VfioUserTransport::Read(FunctionId function, uint32_t region,
+                                                   uint64_t offset, uint32_t count) {
   now_ps_.reset();
-  return ValueOf(Link(function).Read(region, offset, sizeof(uint32_t)), kNobodyAnswers);
+  VfioUserLink& link = Link(function);
+  std::optional<std::string> data = link.Read(region, offset, count);
+  if (data) Took(link);
+  return data;
+}
+
+bool VfioUserTransport::Write(FunctionId function, uint32_t region, uint64_t offset,
+                              std::string_view data) {
+  now_ps_.reset();
+  VfioUserLink& link = Link(function);
+  if (!link.Write(region, offset, data)) return false;
+  Took(link);
+  return true;
+}
+
+void VfioUserTransport::Took(const VfioUserLink& link) {
+  if (link.time_mode() != "lockstep") return;
+  now_ps_ = link.outcome().now_ps;
+  known_since_ = Clock::now();
 }
 
 void VfioUserTransport::WriteWord(FunctionId function, uint32_t region, uint64_t offset,
                                   uint32_t value) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  now_ps_.reset();
-  Link(function).Write(region, offset, vfio_user::BytesOf(value));
+  Write(function, region, offset, vfio_user::BytesOf(value));
 }
 
 uint32_t VfioUserTransport::ConfigRead(FunctionId function, uint32_t offset) {
@@ -188,21 +219,15 @@ void VfioUserTransport::Post(uint32_t from, uint32_t to, std::string_view messag
 
 std::optional<VfioUserTransport::Mail> VfioUserTransport::Receive(uint32_t to) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  now_ps_.reset();
-  VfioUserLink& link = Link(function_);
-  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeReceive, vfio_user::BytesOf(to)))
+  if (!Write(function_, vfio_user::kTimeRegion, vfio_user::kTimeReceive, vfio_user::BytesOf(to)))
     throw BadInput("transport: the server has no messages");
-  const auto result = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeResult, sizeof(uint32_t));
-  if (static_cast<WaitResult>(ValueOf(result, static_cast<uint32_t>(WaitResult::kStalled))) !=
-      WaitResult::kInterrupt)
-    return std::nullopt;
+  const VfioUserLink& link = Link(function_);
   constexpr size_t kHead = 2 * sizeof(uint32_t);
-  const auto message = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeMessage,
-                                 static_cast<uint32_t>(kHead + vfio_user::kMaxMessageBytes));
-  if (!message) return std::nullopt;
+  const std::string& message = link.behind_outcome();
+  if (ResultOf(link) != WaitResult::kInterrupt || message.size() < kHead) return std::nullopt;
   Mail mail;
-  std::memcpy(&mail.from, message->data() + sizeof(uint32_t), sizeof(mail.from));
-  mail.text = message->substr(kHead, ValueOf<uint32_t>(message, 0));
+  std::memcpy(&mail.from, message.data() + sizeof(uint32_t), sizeof(mail.from));
+  mail.text = message.substr(kHead);
   return mail;
 }
 
@@ -210,14 +235,14 @@ void VfioUserTransport::NameCompute(uint64_t correlation, std::string_view name)
   const std::lock_guard<std::mutex> lock(mutex_);
   std::string text(vfio_user::BytesOf(correlation));
   text += name.substr(0, vfio_user::kMaxMessageBytes);
-  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeName, text);
+  Link(function_).Note(vfio_user::kTimeRegion, vfio_user::kTimeName, text);
 }
 
 void VfioUserTransport::Trace(const vfio_user::HostSlice& slice, std::string_view name) {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::string text(vfio_user::BytesOf(slice));
   text += name.substr(0, vfio_user::kMaxMessageBytes);
-  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeSlice, text);
+  Link(function_).Note(vfio_user::kTimeRegion, vfio_user::kTimeSlice, text);
 }
 
 void VfioUserTransport::TakeLeave() noexcept {
@@ -234,31 +259,23 @@ void VfioUserTransport::TakeLeave() noexcept {
 
 WaitResult VfioUserTransport::WaitInterrupt(FunctionId function, int vector, uint64_t deadline_ps) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  now_ps_.reset();
-  VfioUserLink& link = Link(function);
   const vfio_user::TimeWait wait{deadline_ps, static_cast<uint32_t>(vector), 0};
-  if (!link.Write(vfio_user::kTimeRegion, vfio_user::kTimeWait, vfio_user::BytesOf(wait)))
+  if (!Write(function, vfio_user::kTimeRegion, vfio_user::kTimeWait, vfio_user::BytesOf(wait)))
     throw BadInput("transport: function {} has no interrupt vector {}", function, vector);
-  const auto result = link.Read(vfio_user::kTimeRegion, vfio_user::kTimeResult, sizeof(uint32_t));
-  return static_cast<WaitResult>(ValueOf(result, static_cast<uint32_t>(WaitResult::kDeadline)));
+  return ResultOf(Link(function));
 }
 
 uint64_t VfioUserTransport::NowPs() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (now_ps_) return *now_ps_;
-  VfioUserLink& link = Link(function_);
-  const auto now = ValueOf<uint64_t>(
-      link.Read(vfio_user::kTimeRegion, vfio_user::kTimeNow, sizeof(uint64_t)), 0);
-  if (link.time_mode() == "lockstep") now_ps_ = now;
-  return now;
+  if (now_ps_ && Clock::now() - known_since_ < kKnown) return *now_ps_;
+  return ValueOf<uint64_t>(
+      Read(function_, vfio_user::kTimeRegion, vfio_user::kTimeNow, sizeof(uint64_t)), 0);
 }
 
 void VfioUserTransport::Advance(uint64_t host_ps) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (host_ps == 0) return;
-  now_ps_.reset();
-  Link(function_).Write(vfio_user::kTimeRegion, vfio_user::kTimeAdvance,
-                        vfio_user::BytesOf(host_ps));
+  Write(function_, vfio_user::kTimeRegion, vfio_user::kTimeAdvance, vfio_user::BytesOf(host_ps));
 }
 
 std::string VfioUserTransport::Diagnose() {

@@ -9,6 +9,7 @@
 // (spyre_time); Error(kDeviceFault) once the server has gone, as for a card that was removed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -80,6 +81,10 @@ class VfioUserTransport : public Transport {
  private:
   VfioUserTransport(const std::string& path, Role role, const Program& program);
   VfioUserLink& Link(FunctionId function) const;
+  std::optional<std::string> Read(FunctionId function, uint32_t region, uint64_t offset,
+                                  uint32_t count);
+  bool Write(FunctionId function, uint32_t region, uint64_t offset, std::string_view data);
+  void Took(const VfioUserLink& link);
   uint32_t ReadWord(FunctionId function, uint32_t region, uint64_t offset);
   void WriteWord(FunctionId function, uint32_t region, uint64_t offset, uint32_t value);
 
@@ -91,7 +96,10 @@ class VfioUserTransport : public Transport {
   unsigned programs_ = 1;
   mutable std::map<FunctionId, std::unique_ptr<VfioUserLink>> links_;
   IoAddress next_address_;
-  std::optional<uint64_t> now_ps_;  // lockstep: known until the next call that takes time
+  // Lockstep: known until the next call that takes time, as long as nobody can have taken this
+  // program for one that sleeps.
+  std::optional<uint64_t> now_ps_;
+  std::chrono::steady_clock::time_point known_since_;
 };
 
 }  // namespace spyre::driver

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <thread>
 
+#include "driver/vfio_user_protocol.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -25,7 +27,7 @@ constexpr int kLooks = 3;
 constexpr std::chrono::microseconds kPause{300};
 // Longer than pauses between looks for work (10 ms in the loops of gloo), and than the host's
 // network delays an acknowledgement (40 ms).
-constexpr std::chrono::milliseconds kWindow{50};
+constexpr std::chrono::milliseconds kWindow{driver::vfio_user::kAwakeMs};
 constexpr std::chrono::milliseconds kLongestWindow{1'000};
 
 std::string LineOf(const fs::path& path) {

@@ -24,10 +24,7 @@ std::optional<std::pair<T, std::string>> Head(const std::string& data) {
 
 std::optional<std::string> NeighbourAccess::Read(uint64_t offset, uint64_t count) const {
   if (offset == protocol::kTimeMessage && count >= sizeof(uint32_t)) {
-    const auto bytes = static_cast<uint32_t>(received_.message.size());
-    std::string answer(protocol::BytesOf(bytes));
-    answer += protocol::BytesOf(received_.from);
-    answer += received_.message;
+    std::string answer = Received();
     answer.resize(count, '\0');
     return answer;
   }
@@ -35,6 +32,14 @@ std::optional<std::string> NeighbourAccess::Read(uint64_t offset, uint64_t count
   if (offset == protocol::kTimePeers) return std::string(protocol::BytesOf(card_.PeerWindow()));
   if (offset == protocol::kTimeMapped) return std::string(protocol::BytesOf(last_mapped_));
   return std::nullopt;
+}
+
+std::string NeighbourAccess::Received() const {
+  const auto bytes = static_cast<uint32_t>(received_.message.size());
+  std::string answer(protocol::BytesOf(bytes));
+  answer += protocol::BytesOf(received_.from);
+  answer += received_.message;
+  return answer;
 }
 
 bool NeighbourAccess::Write(uint64_t offset, const std::string& data) {

@@ -28,6 +28,7 @@ class NeighbourAccess {
   // Whether a message has come for this number, and taking it, for Read.
   bool HasMail(uint32_t to) const { return mail_.Has(to); }
   void TakeMail(uint32_t to);
+  std::string Received() const;  // as kTimeMessage reads it
   // The client is gone: what it could reach it no longer can.
   void Clear();
 

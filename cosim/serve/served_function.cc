@@ -258,9 +258,15 @@ int ServedFunction::AccessRegion(const ClientMessage& message) {
   return 0;
 }
 
-void ServedFunction::ReplyAccess(const vfio_user::Header& header, const std::string& data) {
+void ServedFunction::ReplyAccess(const vfio_user::Header& header, const std::string& data,
+                                 const std::string& behind_outcome) {
   const bool write = header.command == Command::kRegionWrite;
-  connection_->Reply(header, Bytes(region_access_) + (write ? "" : data));
+  std::string answer = Bytes(region_access_) + (write ? "" : data);
+  if (client_->outcomes) {
+    answer += Bytes(vfio_user::TimeOutcome{site_.card->NowPs(), wait_result_, 0});
+    answer += behind_outcome;
+  }
+  connection_->Reply(header, answer);
 }
 
 int ServedFunction::AccessTime(const ClientMessage& message, uint64_t offset,
@@ -363,9 +369,10 @@ void ServedFunction::EndPause() {
     site_.recorder->Advance(pause_->begin_ps);
   }
   // Not before its turn: which message is first must not depend on who is faster.
-  if (pause_->mail) neighbours_.TakeMail(*pause_->mail);
+  const bool mail = pause_->mail.has_value();
+  if (mail) neighbours_.TakeMail(*pause_->mail);
   pause_.reset();
-  ReplyAccess(waiting_for_, "");
+  ReplyAccess(waiting_for_, "", mail ? neighbours_.Received() : "");
 }
 
 void ServedFunction::Step() {

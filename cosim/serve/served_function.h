@@ -107,7 +107,8 @@ class ServedFunction {
   int WriteTime(const ClientMessage& message, uint64_t offset, const std::string& data);
   int WaitFor(const ClientMessage& message, const std::string& data);
   int Receive(const ClientMessage& message, const std::string& data);
-  void ReplyAccess(const vfio_user::Header& header, const std::string& data);
+  void ReplyAccess(const vfio_user::Header& header, const std::string& data,
+                   const std::string& behind_outcome = "");
   void EndPause();
   void Configure(uint32_t offset, uint32_t value, unsigned enables);
   void Reset();

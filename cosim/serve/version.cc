@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/json_text.h"
 #include "cosim/serve/connection.h"
@@ -59,10 +60,13 @@ std::string ReadCapabilities(std::string_view text, ClientVersion& client) {
   client.time_client = name->get<std::string>();
   if (!FindNumber(*time, "clients", client.clients) || client.clients == 0)
     return "'clients' of 'spyre_time' is not a number above 0";
-  const auto monitor = time->find("monitor");
-  if (monitor != time->end() && !monitor->is_boolean())
-    return "'monitor' of 'spyre_time' is not true or false";
-  client.monitor = monitor != time->end() && monitor->get<bool>();
+  for (const auto& [key, value] :
+       {std::pair("monitor", &client.monitor), std::pair("outcomes", &client.outcomes)}) {
+    const auto found = time->find(key);
+    if (found == time->end()) continue;
+    if (!found->is_boolean()) return fmt::format("'{}' of 'spyre_time' is not true or false", key);
+    *value = found->get<bool>();
+  }
   return "";
 }
 
@@ -100,6 +104,7 @@ std::optional<ClientVersion> ParseVersion(std::string_view payload, std::string&
 std::string VersionReply(const ClientVersion& client, TimeMode mode) {
   Json capabilities = {{"max_msg_fds", kMaxDescriptors}, {"max_data_xfer_size", kMaxTransferBytes}};
   if (client.time_client) capabilities["spyre_time"]["mode"] = Name(mode);
+  if (client.outcomes) capabilities["spyre_time"]["outcomes"] = true;
   Json root;
   root["capabilities"] = capabilities;
   const vfio_user::Version version{vfio_user::kMajor, client.minor};

@@ -19,6 +19,7 @@ struct ClientVersion {
   std::optional<std::string> time_client;  // name, if it uses the card's clock (spyre_time)
   uint64_t clients = 1;                    // how many of the clock there are to be, as it knows
   bool monitor = false;                    // it only reads registers: it resets nothing
+  bool outcomes = false;                   // its answers are to have a TimeOutcome behind them
 };
 
 // Of the payload of VFIO_USER_VERSION; empty: not one that this server can serve, and `why` says

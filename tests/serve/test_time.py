@@ -49,6 +49,33 @@ class TimeRegion(served_card.ServedCard):
         client.read32(CONFIG, 0)
         self.assertGreater(client.now(), before + 50_000)
 
+    def test_who_asks_for_outcomes_has_them_behind_each_answer(self):
+        self.serve("--time", "lockstep")
+        client = self.connect(capabilities={"spyre_time": {"client": "me", "outcomes": True}})
+        self.assertEqual(client.capabilities["spyre_time"],
+                         {"mode": "lockstep", "outcomes": True})
+
+        def call(command, offset, count, data=b""):
+            access = struct.pack("<QII", offset, vfio_user.TIME, count)
+            reply = client.call(command, access + data)
+            self.assertEqual(reply[:16], access)
+            return reply[16:]
+
+        read, write = vfio_user.REGION_READ, vfio_user.REGION_WRITE
+        answer = call(read, 0, 8)
+        start, = struct.unpack("<Q", answer[:8])
+        self.assertEqual(answer[8:], struct.pack("<QII", start, 0, 0))
+        self.assertEqual(call(write, 8, 8, struct.pack("<Q", 123_456)),
+                         struct.pack("<QII", start + 123_456, 0, 0))
+        wait = struct.pack("<QII", start + 200_000, 0, 0)
+        ended = struct.pack("<QII", start + 123_456, STALLED, 0)  # nothing is left to happen
+        self.assertEqual(call(write, 16, 16, wait), ended)
+        post = struct.pack("<II", 7, 3) + b"hello"
+        self.assertEqual(call(write, 0x1000, len(post), post), ended)
+        self.assertEqual(call(write, 0x28, 4, struct.pack("<I", 3)),
+                         struct.pack("<QII", start + 123_456, INTERRUPT, 0) +
+                         struct.pack("<II", 5, 7) + b"hello")
+
     def test_a_wait_ends_by_interrupt_deadline_or_because_nothing_is_left(self):
         self.serve("--time", "lockstep")
         client = self.connect(capabilities=clock("me"))

@@ -50,6 +50,11 @@ TEST(Version, TheAnswerHasOnlyWhatWasProposed) {
   EXPECT_EQ(timed->time_client, "a");
   EXPECT_THAT(VersionReply(*timed, TimeMode::kPaced),
               HasSubstr(R"("spyre_time":{"mode":"paced"})"));
+  const auto outcomes =
+      ParseVersion(Hello(R"({"capabilities":{"spyre_time":{"client":"a","outcomes":true}}})"), why);
+  ASSERT_TRUE(outcomes) << why;
+  EXPECT_THAT(VersionReply(*outcomes, TimeMode::kFree),
+              HasSubstr(R"("spyre_time":{"mode":"free","outcomes":true})"));
 }
 
 TEST(Version, WhatCannotBeServedIsSaid) {
@@ -65,7 +70,9 @@ TEST(Version, WhatCannotBeServedIsSaid) {
            {Hello(R"({"capabilities":{"max_data_xfer_size":-5}})"), "max_data_xfer_size"},
            {Hello(R"({"capabilities":{"max_msg_fds":"8"}})"), "max_msg_fds"},
            {Hello(R"({"capabilities":{"spyre_time":true}})"), "spyre_time"},
-           {Hello(R"({"capabilities":{"spyre_time":{}}})"), "no 'client'"}}) {
+           {Hello(R"({"capabilities":{"spyre_time":{}}})"), "no 'client'"},
+           {Hello(R"({"capabilities":{"spyre_time":{"client":"a","outcomes":1}}})"),
+            "'outcomes' of 'spyre_time'"}}) {
     std::string why;
     EXPECT_FALSE(ParseVersion(payload, why)) << text;
     EXPECT_THAT(why, HasSubstr(text));
