@@ -40,9 +40,10 @@ class PublicSoftmax {
     row_bytes_ = row.slice * kStick;
     for (const Axis& axis : problem.axes)
       if (&axis != &row) rows_ *= axis.slice;
-    loops_ = shape_.outer;
-    if (kept_ >= 0) loops_.push_back(kept_);
-    loops_.push_back(cols_);  // one trip: sets the size
+    row_loops_ = shape_.outer;
+    if (kept_ >= 0) row_loops_.push_back(kept_);
+    loops_ = row_loops_;
+    loops_.push_back(cols_);
   }
 
   // None if its buffers do not fit; then no code was made.
@@ -56,11 +57,15 @@ class PublicSoftmax {
       }
       BuildResident(code);
     } else {
-      if (!SetTile(StreamTileSticks(problem_, INT64_MAX) / problem_.axes[cols_].slice,
-                   [&](int64_t rows) {
-                     return 2 * kSlots * rows * row_bytes_ + ScalarBytes(rows) +
-                            Tiles() * SumBytes(rows);
-                   })) {
+      // As other streams have them: rows follow each other in memory, so they go first.
+      const int64_t sticks = StreamTileSticks(problem_, INT64_MAX);
+      Axis& row = problem_.axes[cols_];
+      const int64_t most_rows = kept_ < 0 ? 1 : std::min(problem_.axes[kept_].slice, sticks);
+      row.tile = BalancedTile(row.slice, std::max<int64_t>(1, sticks / most_rows));
+      if (!SetTile(most_rows, [&](int64_t rows) {
+            return 2 * kSlots * rows * row.tile * kStick + ScalarBytes(rows) +
+                   Tiles() * SumBytes(rows);
+          })) {
         return std::nullopt;
       }
       BuildPasses(code);
@@ -154,8 +159,9 @@ class PublicSoftmax {
   }
 
   void BuildPasses(StepCode& code) {
-    in_ = Buffers::Take(lx_, tile_ * row_bytes_, kSlots, "input");
-    out_ = Buffers::Take(lx_, tile_ * row_bytes_, kSlots, "out");
+    const int64_t tile_bytes = tile_ * problem_.axes[cols_].tile * kStick;
+    in_ = Buffers::Take(lx_, tile_bytes, kSlots, "input");
+    out_ = Buffers::Take(lx_, tile_bytes, kSlots, "out");
     scalars_at_ = lx_.Take(ScalarBytes(tile_), "maxima and sums");
     sums_ = Buffers::Take(lx_, SumBytes(tile_), static_cast<int>(Tiles()), "fp32 sums");
     code.Keep(lx_.uses());
@@ -182,11 +188,20 @@ class PublicSoftmax {
       BufferCursor sums(v, sums_);
       MakeConstants(v, scalars_at_);
       TileWalk walk(v, problem_, {}, code.loops(Unit::kVector));
+      const Reg core_elements = walk.CoreElements(cols_);
       for (const Pass pass : kAllPasses) {
-        walk.Run(loops_, [&] {
-          VectorTile(pass, v, walk, source.at(), result.at(), sums.at());
-          source.Advance();
-          if (Writes(pass)) result.Advance();
+        walk.Run(row_loops_, [&] {
+          // As the sums of all rows are kept, so that what became of them is made once.
+          if (pass == kSubtract || pass == kScale) {
+            const SoftmaxSteps steps = Steps(v, walk, scalars_at_);
+            steps.RoundSums(sums.at());
+            if (pass == kScale) steps.Invert();
+          }
+          walk.Run({cols_}, [&] {
+            VectorTile(pass, v, walk, source.at(), result.at(), sums.at(), core_elements);
+            source.Advance();
+            if (Writes(pass)) result.Advance();
+          });
           sums.Advance();
         });
         if (!Writes(pass)) continue;
@@ -210,19 +225,20 @@ class PublicSoftmax {
     });
   }
 
-  void VectorTile(Pass pass, SectionBuilder& v, const TileWalk& walk, Reg source, Reg result,
-                  Reg sums) const {
-    const SoftmaxSteps steps = Steps(v, walk, scalars_at_);
+  void VectorTile(Pass pass, SectionBuilder& v, TileWalk& walk, Reg source, Reg result, Reg sums,
+                  Reg core_elements) const {
+    SoftmaxSteps steps = Steps(v, walk, scalars_at_);
     const Order to_memory{0, kInFree};
     switch (pass) {
       case kMaximum:
-        steps.Reduce(ReduceFn::kMax, {kInFull, kInFree}, sums, source);
-        return;
       case kSum:
-        steps.Reduce(ReduceFn::kSum, {kInFull, kInFree}, sums, source);
+        v.Scoped([&] {
+          steps.elements = walk.TileElements(cols_, core_elements);
+          steps.Reduce(pass == kSum ? ReduceFn::kSum : ReduceFn::kMax, {kInFull, kInFree}, sums,
+                       source, walk.index(cols_));
+        });
         return;
       case kSubtract:
-        steps.RoundSums(sums);
         v.Wait(kInFull);
         v.Wait(TokensOf(pass).out_free);
         steps.Broadcast(BinaryFn::kSub, to_memory, result, source);
@@ -233,8 +249,6 @@ class PublicSoftmax {
         steps.Exp(to_memory, result, source);
         break;
       case kScale:
-        steps.RoundSums(sums);
-        steps.Invert();
         v.Wait(kInFull);
         v.Wait(TokensOf(pass).out_free);
         steps.Broadcast(BinaryFn::kMul, to_memory, result, source);
@@ -250,7 +264,7 @@ class PublicSoftmax {
   int cols_;
   int kept_ = -1;
   TileShape shape_;
-  std::vector<int> loops_;
+  std::vector<int> row_loops_, loops_;  // without and with that over a row's sticks
   int64_t row_bytes_ = 0;
   int64_t rows_ = 1;  // of a core
   int64_t tile_ = 1;  // rows

@@ -19,10 +19,10 @@ struct SoftmaxSteps {
   Reg elements;      // of a row
   Reg one = v.Const(1), stick = v.Const(kStickBytes), four = v.Const(4);
 
-  // Of each row, to its fp32 accumulator behind `sums`.
-  void Reduce(ReduceFn fn, Order order, Reg sums, Reg from) const {
+  // Of each row, to its fp32 accumulator behind `sums`, which goes on where `goes_on` is not 0.
+  void Reduce(ReduceFn fn, Order order, Reg sums, Reg from, Reg goes_on = kZero) const {
     v.Emit(Op::kVreduce, static_cast<uint8_t>(fn), order,
-           {sums, from, kZero, rows, sticks, kZero, plane, kZero, four, stick, kZero, elements});
+           {sums, from, goes_on, rows, sticks, kZero, plane, kZero, four, stick, kZero, elements});
   }
   void RoundSums(Reg sums) const {
     v.Emit(Op::kVround, kRoundLane0, {},

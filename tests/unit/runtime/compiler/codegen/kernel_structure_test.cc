@@ -149,6 +149,9 @@ TEST(KernelStructure, ThePublicSoftmaxGoesThroughMemoryWhereItsRowsDoNotStayInLx
   const Kernel passes = GenerateKernel(spec);
   EXPECT_EQ(CountOf(Op::kLoad, passes), 5);
   EXPECT_EQ(CountOf(Op::kStore, passes), 3);
+  EXPECT_EQ(passes.plan.tile.at("rows") * 128 * passes.plan.tile.at("cols") / 64, 8 << 10)
+      << "a tile of other streams ...";
+  EXPECT_EQ(passes.plan.tile.at("cols"), 64) << "... that lies in one piece in memory";
 }
 
 // Sums of all rows of a core, 4 MiB, have no room in LX while they wait for the next pass.
