@@ -88,6 +88,43 @@ std::string CommandLine() {
   return words;
 }
 
+// How many cards there are for SPYRE_DEVICES to choose from.
+size_t CardsOfHost() {
+  const std::string world = Variable("AIU_WORLD_SIZE");
+  if (FlexDevice() == "MOCK") {
+    const size_t devices = world.empty() ? 0 : NumberOf("AIU_WORLD_SIZE", world);
+    if (devices >= 1) return devices;
+    throw BadInput("FLEX_DEVICE = MOCK needs AIU_WORLD_SIZE of at least 1; it is '{}'", world)
+        .Subject("AIU_WORLD_SIZE");
+  }
+  const std::string own = Variable("SPYRE_COSIM_DEVICES");
+  const size_t devices = own.empty() ? 1 : NumberOf("SPYRE_COSIM_DEVICES", own);
+  return world.empty() ? devices : std::min(devices, NumberOf("AIU_WORLD_SIZE", world));
+}
+
+// Of several processes of the host, each drives a card of its own.
+void CheckCards(size_t device, size_t processes) {
+  const size_t cards = NumDevices();
+  if (processes > cards) {
+    throw BadInput(
+        "LOCAL_WORLD_SIZE = {}: {} processes need a card each, and there are {} (exec --cards {}, "
+        "SPYRE_DEVICES = '{}', AIU_WORLD_SIZE = '{}')",
+        processes, processes, cards, Variable("SPYRE_COSIM_DEVICES"), Variable("SPYRE_DEVICES"),
+        Variable("AIU_WORLD_SIZE"))
+        .Subject("LOCAL_WORLD_SIZE");
+  }
+  const size_t own = CardOfDevice(device);
+  for (size_t other = 0; other < processes; ++other) {
+    if (other == device || CardOfDevice(other) != own) continue;
+    throw BadInput(
+        "devices {} and {} are both card {}, {}: each process needs a card of its own; look at "
+        "AIU_WORLD_RANK_{} and AIU_WORLD_RANK_{}",
+        std::min(device, other), std::max(device, other), own, PciAddress(own),
+        std::min(device, other), std::max(device, other))
+        .Subject(fmt::format("AIU_WORLD_RANK_{}", device));
+  }
+}
+
 }  // namespace
 
 CardRequest RequestOfEnvironment(size_t device_of_process) {
@@ -102,6 +139,7 @@ CardRequest RequestOfEnvironment(size_t device_of_process) {
   request.out = Variable("SPYRE_COSIM_OUT");
   request.where = Variable("SPYRE_COSIM_CARD");
   if (request.where == "model") request.where.clear();
+  if (!request.where.empty() && request.ranks > 1) CheckCards(device_of_process, request.ranks);
   const std::string device = FlexDevice();
   if (device == "PF") request.function = "pf";
   if (device == "VF") request.function = "vf";
@@ -119,19 +157,7 @@ CardRequest RequestOfEnvironment(size_t device_of_process) {
 }
 
 size_t NumDevices() {
-  const std::string world = Variable("AIU_WORLD_SIZE");
-  size_t devices;
-  if (FlexDevice() == "MOCK") {
-    devices = world.empty() ? 0 : NumberOf("AIU_WORLD_SIZE", world);
-    if (devices < 1) {
-      throw BadInput("FLEX_DEVICE = MOCK needs AIU_WORLD_SIZE of at least 1; it is '{}'", world)
-          .Subject("AIU_WORLD_SIZE");
-    }
-  } else {
-    const std::string own = Variable("SPYRE_COSIM_DEVICES");
-    devices = own.empty() ? 1 : NumberOf("SPYRE_COSIM_DEVICES", own);
-    if (!world.empty()) devices = std::min(devices, NumberOf("AIU_WORLD_SIZE", world));
-  }
+  const size_t devices = CardsOfHost();
   return Variable("SPYRE_DEVICES").empty() ? devices : ChosenCards(devices).size();
 }
 
@@ -153,7 +179,7 @@ size_t CardOfDevice(size_t device) {
         .Subject(variable);
   }
   if (Variable("SPYRE_DEVICES").empty()) return device;
-  const std::vector<size_t> chosen = ChosenCards(kMaxDevices + 1);
+  const std::vector<size_t> chosen = ChosenCards(CardsOfHost());
   if (device >= chosen.size()) {
     throw BadInput("SPYRE_DEVICES = '{}': it has no card for device {}", Variable("SPYRE_DEVICES"),
                    device)

@@ -79,7 +79,8 @@ TEST_F(Environment, SpyreDevicesCountOnceAndOnlyIfTheyExist) {
 
 TEST_F(Environment, ADeviceIsTheCardThatTheVariablesNameForIt) {
   EXPECT_EQ(CardOfDevice(1), 1u);
-  Set("SPYRE_DEVICES", "3,1");
+  Set("SPYRE_COSIM_DEVICES", "4");
+  Set("SPYRE_DEVICES", "9,3,1");  // 9 does not count
   EXPECT_EQ(CardOfDevice(0), 3u);
   EXPECT_EQ(CardOfDevice(1), 1u);
   EXPECT_THAT(BadInputOf([] { CardOfDevice(2); }), HasSubstr("no card for device 2"));
@@ -101,6 +102,21 @@ TEST_F(Environment, ARankIsOneOfThoseOfItsHost) {
   EXPECT_EQ(request.rank, "rank 5");
   EXPECT_EQ(request.card, 1u);
   EXPECT_EQ(request.ranks, 4u);
+}
+
+TEST_F(Environment, ServedProcessesNeedACardEach) {
+  Set("SPYRE_COSIM_CARD", "vfio-user:/somewhere");
+  Set("SPYRE_COSIM_DEVICES", "2");
+  Set("LOCAL_WORLD_SIZE", "3");
+  EXPECT_THAT(BadInputOf([] { RequestOfEnvironment(0); }),
+              HasSubstr("3 processes need a card each, and there are 2"));
+  Set("LOCAL_WORLD_SIZE", "2");
+  EXPECT_EQ(RequestOfEnvironment(1).card, 1u);
+  Set("AIU_WORLD_RANK_1", PciAddress(0).c_str());
+  for (const size_t device : {0, 1}) {
+    EXPECT_THAT(BadInputOf([&] { RequestOfEnvironment(device); }),
+                HasSubstr("devices 0 and 1 are both card 0, 0000:10:00.0"));
+  }
 }
 
 TEST_F(Environment, AMockNeedsAWorld) {
