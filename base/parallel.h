@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -14,7 +16,7 @@
 namespace spyre::cosim {
 
 // Runs work(begin, end) on parts of [0, count); parts begin at multiples of `grain`. Returns when
-// all are done. `work` must not throw. Throws Interruption if the command was interrupted: then
+// all are done. Throws Interruption if the command was interrupted, and what `work` throws: then
 // not all are done.
 inline void ParallelFor(int64_t count, int64_t grain,
                         const std::function<void(int64_t, int64_t)>& work) {
@@ -22,6 +24,8 @@ inline void ParallelFor(int64_t count, int64_t grain,
   const int64_t threads =
       std::clamp<int64_t>(std::thread::hardware_concurrency(), 1, std::max<int64_t>(grains, 1));
   std::atomic<bool> stopped{false};
+  std::exception_ptr error;  // the first one
+  std::mutex mutex;
   const auto run_part = [&](int64_t thread) {
     constexpr int64_t kPieces = 64;  // of a part: an interruption waits for one
     const int64_t last = grains * (thread + 1) / threads;
@@ -30,7 +34,13 @@ inline void ParallelFor(int64_t count, int64_t grain,
     for (; next < last; next += step) {
       if (IsInterrupted()) stopped = true;
       if (stopped) return;
-      work(next * grain, std::min(count, std::min(next + step, last) * grain));
+      try {
+        work(next * grain, std::min(count, std::min(next + step, last) * grain));
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex);
+        if (error == nullptr) error = std::current_exception();
+        stopped = true;
+      }
     }
   };
   std::vector<std::thread> others;
@@ -39,6 +49,7 @@ inline void ParallelFor(int64_t count, int64_t grain,
     others.emplace_back([&run_part, thread] { run_part(thread); });
   run_part(0);
   for (std::thread& thread : others) thread.join();
+  if (error != nullptr) std::rethrow_exception(error);
   if (!stopped) return;
   ThrowIfInterrupted();
   throw Interruption(LastInterruption(), InterruptionText(LastInterruption()));

@@ -53,6 +53,8 @@ class MatmulRunner {
     m_ = static_cast<int64_t>(a_m_.size());
     n_ = static_cast<int64_t>(b_n_.size());
     k_ = static_cast<int64_t>(a_k_.size());
+    run_ = k_;
+    if (k_dims_.size() > 1) run_ = AlignUp(dsc.dims[k_dims_.back()].per_core, kTermsInChunk);
     batches_ = static_cast<int64_t>(Offsets(dsc, a(), batch_dims_).size());
   }
 
@@ -109,12 +111,13 @@ class MatmulRunner {
     return filled;
   }
 
-  // Terms of a core that hold data: the masked end of the contraction counts as zeros.
+  // Terms of a core that hold data, of each run of `run_`: the masked end of the contraction counts
+  // as zeros.
   int64_t Present(int core) const {
     const SuperDsc& dsc = *step_.dsc;
-    int64_t present = k_;
+    int64_t present = run_;
     for (const compiler::SdscMask& mask : dsc.masks) {
-      if (k_dims_.size() != 1 || mask.dim != k_dims_.front())
+      if (k_dims_.empty() || mask.dim != k_dims_.back())
         throw BadInput("{}: a mask of dimension '{}', which is not the one that is summed over",
                        step_.name, dsc.dims[mask.dim].name);
       const int64_t begin = dsc.slice[core][mask.dim] * dsc.dims[mask.dim].per_core;
@@ -181,7 +184,7 @@ class MatmulRunner {
         for (const int core : chain) {
           const int64_t present = Present(core);
           for (int64_t kk = 0; kk < k_; ++kk, ++to)
-            if (kk < present && a_k_[kk] != kAbsent)
+            if (kk % run_ < present && a_k_[kk] != kAbsent)
               *to = ValueAt<Real>(a(), core, offset + a_m_[line % m_] + a_k_[kk]);
         }
       }
@@ -200,7 +203,7 @@ class MatmulRunner {
         const int core = chain[kk / k_];
         const int64_t term = b_k_[kk % k_];
         const int64_t row = offset + term;
-        const bool masked = term == kAbsent || kk % k_ >= Present(core);
+        const bool masked = term == kAbsent || kk % k_ % run_ >= Present(core);
         for (int64_t j = 0; j < columns; ++j) {
           if (masked) continue;
           right[(j / kMatmulPanel * depth + kk) * kMatmulPanel + j % kMatmulPanel] =
@@ -250,6 +253,7 @@ class MatmulRunner {
   BundleMemory& memory_;
   std::vector<int> batch_dims_, m_dims_, n_dims_, k_dims_;
   int64_t batches_ = 1, m_ = 1, n_ = 1, k_ = 1;  // of one core
+  int64_t run_ = 1;                              // terms of the innermost dimension of k
   std::vector<int64_t> a_m_, a_k_, b_k_, b_n_;   // byte offsets
   std::vector<Result> results_;
   // Places of b -> results whose cores read it.

@@ -273,15 +273,14 @@ class Evaluator {
 
   DoubleTensor Attention(const NamedOp& op) const {
     const Operand q = In(op, 0), k = In(op, 1), v = In(op, 2);
-    const int depth = q.dims.back();
     const auto given = op.constants.find("scale");
     const double scale = given == op.constants.end()
-                             ? 1 / std::sqrt(static_cast<double>(Size(depth)))
+                             ? 1 / std::sqrt(static_cast<double>(Elements(op.reduced)))
                              : given->second;
-    std::vector<int> dims = Without(q.dims, {depth});
-    const std::vector<int> keys = Without(Without(k.dims, dims), {depth});
+    std::vector<int> dims = Without(q.dims, op.reduced);
+    const std::vector<int> keys = Without(Without(k.dims, dims), op.reduced);
     dims.insert(dims.end(), keys.begin(), keys.end());
-    DoubleTensor scores = Contract({q, k}, dims, {depth});
+    DoubleTensor scores = Contract({q, k}, dims, op.reduced);
     for (double& value : scores) value = Rounded(value * scale);
     if (op.inputs.size() > 3) {
       scores = Pointwise({{scores.data(), dims}, In(op, 3)}, dims,

@@ -27,8 +27,6 @@ std::set<int> MixedDims(const NamedGraph& graph) {
         if (std::find(left.begin(), left.end(), dim) == left.end()) mixed.insert(dim);
       }
     }
-    // The values of an attention may have the depth that its scores sum over.
-    if (op.op == "attention") mixed.insert(dims(op.inputs.front()).back());
   }
   return mixed;
 }

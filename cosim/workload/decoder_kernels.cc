@@ -176,7 +176,7 @@ DecoderKernel AttentionKernel(const DecoderSizes& sizes) {
                                graph.Input("values", {t, b, kv, d})};
   if (sizes.needs_mask()) operands.push_back(graph.Input("mask", {s, t}));
   const int out = graph.Computed("out", {s, b, kv, r, d});
-  graph.Op("attention", std::move(operands), out, {},
+  graph.Op("attention", std::move(operands), out, {d},
            {{"scale", 1 / std::sqrt(static_cast<double>(sizes.head_size))}});
   return {"attention", DecoderPart::kAttention, graph.Take(out)};
 }

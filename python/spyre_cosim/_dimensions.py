@@ -179,6 +179,7 @@ class ListWriter:
         self.ops: List[Any] = []
         self._parts: List[Part] = []
         self._count = 0
+        self.given_order: Dict[str, List[str]] = {}  # of tensors of which finish() has changed the order of dimensions
 
     def name(self, hint: str = "t") -> str:
         self._count += 1
@@ -260,6 +261,22 @@ class ListWriter:
         axes = [[rename.target[where.index(dim)] if dim in where else dim for dim in flat(one)] for one in operand.axes]
         return Value(output, rename.result, axes)
 
+    # Of a weight in several dimensions, the rows that a matmul reads one after the other follow each other on the device if the dimension
+    # that the matmul sums over along its first operand's sticks is the outermost of the host.
+    def order_weights(self, tensors: List[Dict[str, Any]], ops: List[Dict[str, Any]], sizes: Dict[str, int]) -> None:
+        readers: Dict[str, List[Dict[str, Any]]] = {}
+        for op in ops:
+            for one in op["inputs"]:
+                readers.setdefault(one, []).append(op)
+        for tensor in tensors:
+            of = readers.get(tensor["name"], [])
+            if len(tensor["dims"]) < 3 or "file" not in tensor or len(of) != 1 or of[0]["op"] != "matmul" or of[0]["inputs"][1] != tensor["name"]:
+                continue
+            summed = of[0]["dim"] if isinstance(of[0]["dim"], list) else [of[0]["dim"]]
+            first = ([dim for dim in summed if sizes[dim] % 64 == 0] or summed)[-1]
+            self.given_order[tensor["name"]] = tensor["dims"]
+            tensor["dims"] = [first] + [dim for dim in tensor["dims"] if dim != first]
+
     def finish(self, outputs: Sequence[Value]) -> Dict[str, Any]:
         renames = [op[0] for op in self.ops if isinstance(op, tuple)]
         before = -1
@@ -322,6 +339,7 @@ class ListWriter:
                 if not record["dims"]:
                     del record["dims"]
             ops.append(record)
+        self.order_weights(tensors, ops, {name: dim.size for dim, name in names.items()})
         used = {one for op in ops for one in op["inputs"]}
         tensors = [tensor for tensor in tensors if tensor["name"] in used]
         text_of = json.dumps([tensors, ops])

@@ -92,7 +92,7 @@ class Importer(Products):
             "square": lambda x: self.power(x, 2), "rsub": lambda a, b: self.elementwise("sub", [b, a]),
             "expand_as": lambda x, like: self.expand(x, like.shape()),
             "cat": self.cat, "concat": self.cat, "stack": self.stack, "pad": self.pad, "roll": self.roll, "repeat": self.repeat,
-            "conv2d": self.conv2d, "adaptive_avg_pool2d": self.adaptive_avg_pool2d,
+            "conv2d": self.conv2d, "_scaled_mm": self.scaled_mm, "adaptive_avg_pool2d": self.adaptive_avg_pool2d,
             "avg_pool2d": lambda x, *a: self.pool("mean", x, *a), "max_pool2d": lambda x, *a: self.pool("amax", x, *a),
             "repeat_interleave": self.repeat_interleave,
             "max": lambda *a, **k: self.extremum("maximum", "amax", "argmax", *a, **k),

@@ -92,7 +92,7 @@ class Products(Choices):
         keys_of: Dict[str, Any] = {"scale": scale} if scale is not None else {}
         if is_causal:
             keys_of["is_causal"] = q.axes[-2]
-        return self.list.append("attention", inputs, batch + [q.axes[-2], v.axes[-1]], **keys_of)
+        return self.list.append("attention", inputs, batch + [q.axes[-2], v.axes[-1]], dim=q.axes[-1], **keys_of)
 
     # The last two axes as windows: [.., rows, in a window, columns, in a window]. Where they overlap, elements are in several.
     def windows(self, x: Value, kernel: Any, stride: Any, padding: Any = 0, dilation: Any = 1, beyond: float = 0) -> Value:
@@ -118,22 +118,28 @@ class Products(Choices):
         stride, padding, dilation = (pair(one) for one in (stride, padding, dilation))
         return any(padding) or any(size > 1 and (step != size or apart != 1) for size, step, apart in zip(kernel, stride, dilation))
 
-    # The sum of a product of matrices for each place in the window, with elements that are as far apart as windows are.
-    def shifted(self, x: Value, weight: Value, bias: Optional[Value], stride: Any, padding: Any, dilation: Any) -> Value:
+    # The sum of a product of matrices for each place in the window, with elements that are as far apart as windows are. Groups of channels are
+    # matrices of their own.
+    def shifted(self, x: Value, weight: Value, bias: Optional[Value], stride: Any, padding: Any, dilation: Any, groups: int) -> Value:
         stride, padding, dilation = (pair(one) for one in (stride, padding, dilation))
         x = self.pad(x, [padding[1], padding[1], padding[0], padding[0]])
         rows, columns = x.shape()[-2:]
+        x = self.view("unflatten", x, -3, (groups, -1))
+        weight = self.view("unflatten", weight, 0, (groups, -1))
         total: Optional[Value] = None
-        for above in range(weight.shape()[2]):
-            for beside in range(weight.shape()[3]):
-                part = self.place_in_windows(x, -2, above, weight.shape()[2], stride[0], dilation[0], rows)
-                part = self.place_in_windows(part, -1, beside, weight.shape()[3], stride[1], dilation[1], columns)
+        for above in range(weight.shape()[3]):
+            for beside in range(weight.shape()[4]):
+                part = self.place_in_windows(x, -2, above, weight.shape()[3], stride[0], dilation[0], rows)
+                part = self.place_in_windows(part, -1, beside, weight.shape()[4], stride[1], dilation[1], columns)
                 part = part.of([*part.axes[:-3], part.axes[-2], part.axes[-1], part.axes[-3]])
-                one = self.select(self.select(weight, 3, beside), 2, above)
-                product = self.matmul(part, one.of([one.axes[1], one.axes[0]]))
+                one = self.select(self.select(weight, 4, beside), 3, above)
+                product = self.matmul(part, one.of([one.axes[0], [], one.axes[2], one.axes[1]]))
                 total = product if total is None else self.elementwise("add", [total, product])
-        y = self.elementwise("add", [total, bias]) if bias is not None else total
-        return y.of(y.axes[:-3] + [y.axes[-1]] + y.axes[-3:-1])
+        y = total
+        if bias is not None:
+            bias = self.view("unflatten", bias, 0, (groups, -1))
+            y = self.elementwise("add", [total, bias.of([bias.axes[0], [], [], bias.axes[1]])])
+        return y.of(y.axes[:-4] + [y.axes[-4] + y.axes[-1]] + y.axes[-3:-1])
 
     # Of every window the element at one place of a dimension.
     def place_in_windows(self, x: Value, dim: int, at: int, size: int, step: int, apart: int, length: int) -> Value:
@@ -147,11 +153,13 @@ class Products(Choices):
 
     def conv2d(self, x: Value, weight: Value, bias: Optional[Value] = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
                groups: int = 1) -> Value:
-        if groups != 1 or isinstance(padding, str):
-            raise Unsupported("a convolution in groups, or with a padding by name")
         filters, _, *kernel = weight.shape()
-        if self.overlap(kernel, stride, padding, dilation):
-            return self.shifted(x, weight, bias, stride, padding, dilation)
+        if padding == "same":
+            ahead = [(size - 1) * apart for size, apart in zip(kernel, pair(dilation))]
+            x = self.pad(x, [ahead[1] // 2, ahead[1] - ahead[1] // 2, ahead[0] // 2, ahead[0] - ahead[0] // 2])
+        padding = 0 if isinstance(padding, str) else padding
+        if groups != 1 or self.overlap(kernel, stride, padding, dilation):
+            return self.shifted(x, weight, bias, stride, padding, dilation, groups)
         x = self.windows(x, kernel, stride, padding, dilation)
         batch, channels, rows, above, columns, beside = ([x.axes[:-5]] + x.axes[-5:])
         summed = [part for one in (channels, above, beside) for part in one]
@@ -160,19 +168,46 @@ class Products(Choices):
         y = self.elementwise("add", [y, bias]) if bias is not None else y
         return y.of(y.axes[:-3] + [y.axes[-1]] + y.axes[-3:-1])
 
+    # A mean's divisor is that of PyTorch, which depends on how many elements of a window are beyond the edges.
     def pool(self, op: str, x: Value, kernel: Any, stride: Any = None, padding: Any = 0, *others: Any) -> Value:
-        dilation = others[0] if op == "amax" and others else 1
-        if (others[0] if op == "mean" and others else others[1] if len(others) > 1 else False) is True:
-            raise Unsupported("windows beyond the edge")
-        if op == "mean" and len(others) > 2 and others[2] is not None:
-            raise Unsupported("a mean with a divisor of its own")
-        whole = others[1] if op == "mean" and len(others) > 1 else True  # whether zeros beyond the edge count
-        if any([padding] if isinstance(padding, int) else padding) and not whole:
-            raise Unsupported("a mean without what is beyond the edge")
-        x = self.windows(x, kernel, stride, padding, dilation, -65504 if op == "amax" else 0)
-        return self.reduce(op, x, [-3, -1], False)
+        import torch
 
+        size, step, edge = pair(kernel), pair(stride or kernel), pair(padding)
+        dilation = pair(others[0] if op == "amax" and others else 1)
+        height, width = x.shape()[-2:]
+        ones = torch.ones(1, height, width)
+        function = torch.nn.functional.max_pool2d if op == "amax" else torch.nn.functional.avg_pool2d
+        windows = function(ones, size, step, edge, *others)
+        behind = [max(0, (count - 1) * by + apart * (one - 1) + 1 - whole - before)
+                  for count, by, apart, one, whole, before in zip(windows.shape[-2:], step, dilation, size, (height, width), edge)]
+        x = self.pad(x, [edge[1], behind[1], edge[0], behind[0]], value=-65504 if op == "amax" else 0)
+        x = self.reduce(op, self.windows(x, size, step, 0, dilation), [-3, -1], False)
+        if op == "amax":
+            return x
+        inside = function(ones, size, step, edge, bool(others and others[0]), True, 1)
+        factors = (windows * size[0] * size[1] / inside)[0].numpy()
+        if (factors == factors[0, 0]).all():
+            return x if factors[0, 0] == 1 else self.elementwise("mul", [x, float(factors[0, 0])])
+        return self.elementwise("mul", [x, self.constant(factors)])
+
+    # Parts of an axis that begin and end where the sizes do not divide by rounding outwards.
     def adaptive_avg_pool2d(self, x: Value, size: Any) -> Value:
-        if list([size] * 2 if isinstance(size, int) else size) != [1, 1]:
-            raise Unsupported("adaptive pooling into several windows")
-        return self.reduce("mean", x, [-2, -1], True)
+        wanted, lengths = pair(size), x.shape()[-2:]
+        if wanted == [1, 1]:
+            return self.reduce("mean", x, [-2, -1], True)
+        if not any(length % (count or length) for length, count in zip(lengths, wanted)):
+            return self.pool("mean", x, [length // (count or length) for length, count in zip(lengths, wanted)])
+        for dim, count in zip((-2, -1), pair(size)):
+            length = x.shape()[dim]
+            count = length if count is None else count
+            ends = [(at * length // count, -(-(at + 1) * length // count)) for at in range(count)]
+            parts = [self.reduce("mean", self.slice(x, dim % len(x.axes), start, end), [dim], True) for start, end in ends]
+            x = self.join(parts, dim)
+        return x
+
+    # Numbers of float8 are numbers of float16 as well.
+    def scaled_mm(self, a: Value, b: Value, scale_a: Value, scale_b: Value, bias: Optional[Value] = None, *_: Any, **__: Any) -> Value:
+        y = self.matmul(a, b)
+        for scale in (scale_a, scale_b):
+            y = self.elementwise("mul", [y, scale.of([]) if not any(scale.axes) else scale])
+        return self.elementwise("add", [y, bias]) if bias is not None else y

@@ -185,8 +185,9 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
     text = importer.list.finish(last)
     for tensor in text["tensors"]:
         if "file" in tensor:
-            shape = [text["dims"][dim] for dim in tensor["dims"]]
-            np.save(os.path.join(directory, tensor["file"]), files[tensor["name"]].reshape(shape))
+            order = importer.list.given_order.get(tensor["name"], tensor["dims"])
+            values = files[tensor["name"]].reshape([text["dims"][dim] for dim in order])
+            np.save(os.path.join(directory, tensor["file"]), values.transpose([order.index(dim) for dim in tensor["dims"]]))
     with open(os.path.join(directory, "list.json"), "w", encoding="utf-8") as file:
         json.dump(text, file, indent=1)
         file.write("\n")

@@ -20,6 +20,8 @@ struct Sizes {
   bool causal;
   double scale;  // 0: by default
   const char* mode;
+  // Dimensions of two: the outer one of what is summed over, and of the keys.
+  int64_t depth_parts = 1, key_parts = 1;
 };
 void PrintTo(const Sizes& sizes, std::ostream* out) { *out << sizes.name; }
 
@@ -37,17 +39,26 @@ TEST_P(ListAttention, GivesTheValuesOfTheFormula) {
                        {"output", "o"},
                        {"is_causal", s.causal}};
   if (s.scale != 0) op["scale"] = s.scale;
+  nlohmann::json depth = {"D"}, keys = {"T"};
+  if (s.depth_parts > 1) op["dim"] = depth = {"P", "D"};
+  if (s.key_parts > 1) keys = {"U", "T"};
+  const auto dims = [](nlohmann::json all, const nlohmann::json& more, const nlohmann::json& last) {
+    for (const auto* some : {&more, &last}) all.insert(all.end(), some->begin(), some->end());
+    return all;
+  };
   const nlohmann::json list = {{"dims",
                                 {{"G", s.groups},
                                  {"H", s.heads},
                                  {"S", s.rows},
-                                 {"T", s.keys},
-                                 {"D", s.depth},
+                                 {"U", s.key_parts},
+                                 {"T", s.keys / s.key_parts},
+                                 {"P", s.depth_parts},
+                                 {"D", s.depth / s.depth_parts},
                                  {"E", s.value_depth}}},
                                {"tensors",
-                                {{{"name", "q"}, {"dims", {"G", "H", "S", "D"}}},
-                                 {{"name", "k"}, {"dims", {"G", "T", "D"}}},
-                                 {{"name", "v"}, {"dims", {"G", "T", "E"}}}}},
+                                {{{"name", "q"}, {"dims", dims({"G", "H", "S"}, depth, {})}},
+                                 {{"name", "k"}, {"dims", dims({"G"}, keys, depth)}},
+                                 {{"name", "v"}, {"dims", dims({"G"}, keys, {"E"})}}}},
                                {"ops", nlohmann::json::array({op})}};
   Write("list.json", list.dump());
   Write("run.toml", "[workload]\ngraph = \"list.json\"\ndistribution = \"normal\"\n");
@@ -93,7 +104,10 @@ INSTANTIATE_TEST_SUITE_P(
                       Sizes{"grouped", 2, 4, 40, 160, 64, 64, false, 0, "program"},
                       Sizes{"causal_grouped_ragged", 2, 3, 70, 90, 128, 64, true, 0.25, "program"},
                       Sizes{"more_rows_than_keys", 2, 2, 130, 64, 64, 128, true, 0, "streams"},
-                      Sizes{"one_row", 2, 2, 1, 200, 64, 64, false, 0, "task_graph"}),
+                      Sizes{"one_row", 2, 2, 1, 200, 64, 64, false, 0, "task_graph"},
+                      Sizes{"halves_of_heads", 2, 3, 40, 70, 128, 64, true, 0, "program", 2},
+                      Sizes{"ragged_halves", 2, 3, 40, 70, 96, 64, true, 0, "program", 2},
+                      Sizes{"blocks_of_keys", 2, 3, 40, 256, 64, 64, false, 0, "program", 1, 4}),
     [](const auto& test) { return test.param.name; });
 
 std::vector<Sizes> RandomSizes() {

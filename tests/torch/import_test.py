@@ -5,6 +5,7 @@ SPYRE_PROGRAM: spyre-cosim. The package comes from PYTHONPATH.
 """
 import json
 import os
+import pathlib
 import subprocess
 import sys
 
@@ -17,6 +18,9 @@ import torch.nn.functional as F
 from torch import nn
 
 import random_programs
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "examples/torch"))
+import model_parts as example  # noqa: E402
 from spyre_cosim._dimensions import Unsupported
 from spyre_cosim.import_torch import import_program
 
@@ -201,6 +205,29 @@ class Windows(nn.Module):
                 rows.masked_scatter((self.mask & (rows[:, 0] < 9))[:, None], source))
 
 
+class Groups(nn.Module):
+    """Convolutions of groups of channels, and pools whose windows reach beyond the edges or have no size of their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.deep, self.wide = nn.Conv2d(6, 6, 3, padding=1, groups=6), nn.Conv2d(6, 12, 3, stride=2, groups=6, bias=False)
+        self.pairs, self.same = nn.Conv2d(6, 8, 3, groups=2), nn.Conv2d(6, 4, (4, 3), padding="same")
+
+    def forward(self, z, y, u):
+        return (self.deep(z), self.wide(z), self.pairs(u), self.same(z), F.max_pool2d(z, 3, 2, 1, ceil_mode=True), F.max_pool2d(y, (2, 3), ceil_mode=True),
+                F.avg_pool2d(z, 3, 2, 1, ceil_mode=True), F.avg_pool2d(z, 3, 2, 1, count_include_pad=False), F.avg_pool2d(y, (2, 3), divisor_override=3),
+                F.adaptive_avg_pool2d(z, (3, 5)), F.adaptive_avg_pool2d(z, (5, 4)), F.adaptive_avg_pool2d(y, (6, 3)))
+
+
+def small(decode):
+    """The example's block with heads of 64."""
+    block = example.Decoder(128, 256, 4, 2, bias=True, residual=0.5, head=64)
+    return lambda: (example.Decoding(block) if decode else block).float()
+
+
+SEEN = lambda: torch.where(torch.arange(20) <= 11, 0.0, -65504.0).view(1, 1, 1, 20)  # noqa: E731
+
+
 def whole(below, *shape):
     return lambda: torch.randint(0, below, shape)
 
@@ -213,6 +240,10 @@ PROGRAMS = [
     (Integers, [whole(50, 4, 9), whole(50, 4, 9), (4, 9)]),
     (OnTheHost, [(4, 9), lambda: torch.randint(0, 9, (4, 9))]),
     (Windows, [(2, 4, 12, 9), (5, 64), (5, 64)]),
+    (Groups, [(2, 6, 12, 9)] * 3),
+    (small(False), [(1, 12, 128), lambda: example.rotary(0, 12, 64).float()]),
+    (small(True), [(1, 1, 128), lambda: example.rotary(11, 1, 64).float(), (1, 2, 20, 64), (1, 2, 20, 64), lambda: torch.tensor([11]), SEEN]),
+    (lambda: example.Vit(64, 2, 128, 64, 16).float(), [(1, 16, 768)]),
     (Joins, [(3, 64), (3, 70)]),
     (Moves, [(3, 64), (3, 70)]),
     (Rotary, [(2, 5, 128), (5, 64), (5, 64)]),
@@ -257,7 +288,6 @@ REFUSED = {
     "complex": lambda x: torch.view_as_complex(x.view(4, 2, 2)).real,
     "in place": lambda x: (lambda y: (y.view(16), y.relu_()))(x + 1),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
-    "beyond the edge": lambda x: F.avg_pool2d(x[None, None], 3, 2, ceil_mode=True),
     "dropout": lambda x: F.dropout(x, 0.5, True),
 }
 

@@ -249,7 +249,7 @@ class Folder {
         op.constants.begin(), op.constants.end(),
         [](const OpConstant& c) { return c.name == kMaskContraction && c.value == 1; });
     if (op.reduction_type != "batchmatmul" || op.reads.size() != kSecondOperand + 1 ||
-        op.reduction_ranges.size() != 1 || mask == op.constants.end())
+        mask == op.constants.end())
       return;
     GraphRead& read = op.reads[kSecondOperand];
     const GraphOp* const whole = graph_.Find(read.buffer);

@@ -83,6 +83,13 @@ void MatmulKernel::FindAxes() {
       m_ = axis;
     }
   }
+  // The array takes elements of the sum from the sticks of the first operand.
+  const int in_sticks = problem_.operands[kA].stick_axis;
+  if (in_sticks >= 0 && !problem_.axes[in_sticks].reduced) {
+    throw BadInput(
+        "{}: '{}' is in the sticks of the first operand, which must have there what is summed over",
+        problem_.name, problem_.axes[in_sticks].name);
+  }
   if (m_ < 0) m_ = problem_.AddUnitAxis();
   const auto k = std::find(summed_.begin(), summed_.end(), k_);
   std::rotate(k, k + 1, summed_.end());

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/error.h"
 #include "runtime/compiler/list/graph_rewriter.h"
@@ -172,17 +173,19 @@ class Decomposer {
   void Attention(const NamedOp& op) {
     const NamedTensor& q = graph_.tensors[static_cast<size_t>(op.inputs[0])];
     const NamedTensor& k = graph_.tensors[static_cast<size_t>(op.inputs[1])];
-    const int depth = q.dims.back();
     const auto given = op.constants.find("scale");
-    const double size = static_cast<double>(graph_.dims[static_cast<size_t>(depth)].size);
+    double size = 1;
+    for (const int dim : op.reduced)
+      size *= static_cast<double>(graph_.dims[static_cast<size_t>(dim)].size);
     const double scale = given == op.constants.end() ? 1 / std::sqrt(size) : given->second;
 
-    const int scores = Add("matmul", {op.inputs[0], op.inputs[1]}, op.output, "scores", {depth});
+    const int scores = Add("matmul", {op.inputs[0], op.inputs[1]}, op.output, "scores", op.reduced);
     int x = Add("mul", {scores, out_.Constant(scale)}, op.output, "scaled");
     if (op.inputs.size() == 4) x = Add("add", {x, op.inputs[3]}, op.output, "masked");
-    const std::vector<int> keys = {*std::find_if(k.dims.begin(), k.dims.end(), [&](int dim) {
+    std::vector<int> keys;
+    std::copy_if(k.dims.begin(), k.dims.end(), std::back_inserter(keys), [&](int dim) {
       return std::find(q.dims.begin(), q.dims.end(), dim) == q.dims.end();
-    })};
+    });
     const std::string name = graph_.tensors[static_cast<size_t>(op.output)].name + ".probabilities";
     const int probabilities =
         out_.NewTensor(name, out_.graph().tensors[static_cast<size_t>(scores)].dims);

@@ -46,6 +46,22 @@ std::vector<int> BroadcastDims(const NamedGraph& graph, const NamedOp& op) {
   return dims;
 }
 
+// Of several dimensions that a matmul sums over, the first is the one in the sticks: the innermost
+// of the first operand that has whole sticks, or else its innermost.
+void PutStickFirst(const NamedGraph& graph, const NamedTensor& first, std::vector<int>& reduced) {
+  int best = -1;
+  for (const int dim : first.dims) {
+    if (!HasDim(reduced, dim)) continue;
+    const auto whole = [&](int d) {
+      return graph.dims[static_cast<size_t>(d)].size % ElementsPerStick(DataFormat::kSen169Fp16) ==
+             0;
+    };
+    if (best < 0 || whole(dim) || !whole(best)) best = dim;
+  }
+  const auto at = std::find(reduced.begin(), reduced.end(), best);
+  std::rotate(reduced.begin(), at, at + 1);
+}
+
 std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
   const NamedTensor& a = Operand(graph, op, 0);
   const NamedTensor& b = Operand(graph, op, 1);
@@ -62,6 +78,7 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
         graph.dims[static_cast<size_t>(dim)].name, a.name, graph.ShapeText(a), b.name,
         graph.ShapeText(b));
   }
+  if (op.reduced.size() > 1) PutStickFirst(graph, a, op.reduced);
   std::vector<int> shared, first, second;
   for (const int dim : Without(a.dims, op.reduced))
     (HasDim(b.dims, dim) ? shared : first).push_back(dim);
@@ -82,9 +99,9 @@ std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
   return shared;
 }
 
-// q[.., S, D], k[.., T, D], v[.., T, E] -> [.., S, E].
-std::vector<int> AttentionDims(const NamedGraph& graph, const NamedOp& op) {
-  NamedOp scores{"matmul", {op.inputs[0], op.inputs[1]}, -1, {}, {}};
+// q[.., S, D], k[.., T, D], v[.., T, E] -> [.., S, E]. D may be several dimensions.
+std::vector<int> AttentionDims(const NamedGraph& graph, NamedOp& op) {
+  NamedOp scores{"matmul", {op.inputs[0], op.inputs[1]}, -1, op.reduced, {}};
   NamedGraph with_scores = graph;
   NamedTensor tensor;
   tensor.name = "scores";
@@ -96,9 +113,11 @@ std::vector<int> AttentionDims(const NamedGraph& graph, const NamedOp& op) {
                      graph.ShapeText(tensor));
     }
   }
+  op.reduced = scores.reduced;
+  const std::vector<int> keys = Without(Operand(graph, op, 1).dims, Operand(graph, op, 0).dims);
   with_scores.tensors.push_back(tensor);
   NamedOp values{
-      "matmul", {static_cast<int>(with_scores.tensors.size()) - 1, op.inputs[2]}, -1, {}, {}};
+      "matmul", {static_cast<int>(with_scores.tensors.size()) - 1, op.inputs[2]}, -1, keys, {}};
   return MatmulDims(with_scores, values);
 }
 
@@ -364,13 +383,13 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   if (operation.kind == EntryKind::kScatter) return ScatterDims(graph, op);
   if (operation.kind == EntryKind::kMatmul) return MatmulDims(graph, op);
   if (operation.kind == EntryKind::kCat) return CatDims(graph, op);
+  if (operation.name == "attention") return AttentionDims(graph, op);
   if (operation.has_dim) RequireReduced(graph, op);
   if (operation.kind == EntryKind::kView || operation.kind == EntryKind::kTopK)
     return SliceDims(graph, op);
   if (operation.kind == EntryKind::kReduction)
     return Without(Operand(graph, op, 0).dims, op.reduced);
   if (operation.kind == EntryKind::kExtern) return {};
-  if (operation.name == "attention") return AttentionDims(graph, op);
   std::vector<int> dims = operation.kind == EntryKind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)
                               : BroadcastDims(graph, op);

@@ -334,7 +334,7 @@ void AddComposites(Table& table) {
   table.push_back(Composite("rmsnorm", 1, 2, "x / sqrt(mean of x^2 + eps), times a weight", {"eps"},
                             true, {"rms_norm"}));
   table.push_back(Composite("swiglu", 2, 2, "silu(a) * b", {}, false));
-  table.push_back(Composite("attention", 3, 4, "softmax(q k^T * scale + mask) v", {"scale"}, false,
+  table.push_back(Composite("attention", 3, 4, "softmax(q k^T * scale + mask) v", {"scale"}, true,
                             {"sdpa", "scaled_dot_product_attention"}));
 }
 

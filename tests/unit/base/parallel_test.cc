@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <stdexcept>
 #include <vector>
 
 namespace spyre::cosim::parallel_test {
@@ -34,6 +35,15 @@ TEST(ParallelFor, AnInterruptionEndsItBetweenParts) {
   ParallelFor(1'000'000, 1, work);
   EXPECT_EQ(done, 1'000'001) << "the next one is not interrupted";
   for (const int signal : {SIGINT, SIGTERM, SIGALRM}) std::signal(signal, SIG_DFL);
+}
+
+TEST(ParallelFor, ThrowsWhatAPartOfAnyThreadThrows) {
+  for (const int64_t bad : {0, 999}) {
+    const auto work = [&](int64_t begin, int64_t end) {
+      if (begin <= bad && bad < end) throw std::runtime_error("bad");
+    };
+    EXPECT_THROW(ParallelFor(1000, 1, work), std::runtime_error);
+  }
 }
 
 }  // namespace

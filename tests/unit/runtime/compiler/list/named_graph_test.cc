@@ -104,6 +104,18 @@ TEST(NamedGraph, AMatmulMayNameTheDimensionItSumsOver) {
   EXPECT_EQ(Shape(graph, "s"), "[S=64, T=128]");
 }
 
+TEST(NamedGraph, OfSeveralDimensionsThatAMatmulSumsOverTheInnermostWithWholeSticksIsFirst) {
+  const auto first = [](const std::vector<std::string>& dims) {
+    const NamedGraph graph =
+        OneOp({{"a", {"S", "H", "T", "E"}}, {"b", {"D", "H", "T", "E"}}},
+              {{"op", "matmul"}, {"inputs", {"a", "b"}}, {"output", "s"}, {"dim", dims}});
+    return graph.dims[graph.ops[0].reduced.at(0)].name;
+  };
+  EXPECT_EQ(first({"H", "T", "E"}), "T") << "E has 32";
+  EXPECT_EQ(first({"T", "E", "H"}), "T");
+  EXPECT_EQ(first({"H", "E"}), "E") << "none has whole sticks";
+}
+
 TEST(NamedGraph, AReductionDropsTheDimensionByName) {
   const NamedGraph graph =
       OneOp({{"x", {"H", "S", "D"}}},
@@ -116,6 +128,13 @@ TEST(NamedGraph, AttentionHasTheDimensionsOfQueriesAndValues) {
       OneOp({{"q", {"H", "S", "D"}}, {"k", {"H", "T", "D"}}, {"v", {"H", "T", "E"}}},
             {{"op", "attention"}, {"inputs", {"q", "k", "v"}}, {"output", "o"}});
   EXPECT_EQ(Shape(graph, "o"), "[H=2, S=64, E=32]");
+}
+
+TEST(NamedGraph, AttentionMaySumOverSeveralDimensions) {
+  const NamedGraph graph = OneOp(
+      {{"q", {"S", "H", "D"}}, {"k", {"T", "H", "D"}}, {"v", {"T", "E"}}},
+      {{"op", "attention"}, {"inputs", {"q", "k", "v"}}, {"output", "o"}, {"dim", {"H", "D"}}});
+  EXPECT_EQ(Shape(graph, "o"), "[S=64, E=32]");
 }
 
 TEST(NamedGraph, TheOutputMayHaveItsDimensionsInAnotherOrder) {
