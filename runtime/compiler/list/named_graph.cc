@@ -49,17 +49,14 @@ std::vector<int> BroadcastDims(const NamedGraph& graph, const NamedOp& op) {
 // Of several dimensions that a matmul sums over, the first is the one in the sticks: the innermost
 // of the first operand that has whole sticks, or else its innermost.
 void PutStickFirst(const NamedGraph& graph, const NamedTensor& first, std::vector<int>& reduced) {
+  constexpr DataFormat kFormat = DataFormat::kSen169Fp16;
+  const auto whole = [&](int dim) {
+    return graph.dims[static_cast<size_t>(dim)].size % ElementsPerStick(kFormat) == 0;
+  };
   int best = -1;
-  for (const int dim : first.dims) {
-    if (!HasDim(reduced, dim)) continue;
-    const auto whole = [&](int d) {
-      return graph.dims[static_cast<size_t>(d)].size % ElementsPerStick(DataFormat::kSen169Fp16) ==
-             0;
-    };
-    if (best < 0 || whole(dim) || !whole(best)) best = dim;
-  }
-  const auto at = std::find(reduced.begin(), reduced.end(), best);
-  std::rotate(reduced.begin(), at, at + 1);
+  for (const int dim : first.dims)
+    if (HasDim(reduced, dim) && (best < 0 || whole(dim) || !whole(best))) best = dim;
+  std::iter_swap(reduced.begin(), std::find(reduced.begin(), reduced.end(), best));
 }
 
 std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {

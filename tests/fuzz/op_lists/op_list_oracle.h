@@ -175,6 +175,19 @@ class OpListOracle {
     return Rounded(sum, error + magnitude * static_cast<double>(terms.size() + 2) / (1 << 22));
   }
 
+  // Each factor may find a rounded product before it.
+  static Bounded Product(const std::vector<Bounded>& terms) {
+    Bounded product = terms[0];
+    for (size_t i = 1; i < terms.size(); ++i) {
+      const Bounded& term = terms[i];
+      if (!product.known() || !term.known()) return Unknown();
+      product = Rounded(product.value * term.value,
+                        std::fabs(product.value) * term.error +
+                            (std::fabs(term.value) + term.error) * product.error);
+    }
+    return product;
+  }
+
   Bounded Reduce(const std::string& op, const std::vector<Bounded>& terms) const {
     if (op == "sum") return Sum(terms);
     if (op == "mean") {
@@ -183,6 +196,7 @@ class OpListOracle {
       // Divided before it is rounded.
       return sum.known() ? Bounded{sum.value / count, sum.error / count + 1.0 / (1 << 14)} : sum;
     }
+    if (op == "prod") return Product(terms);
     Bounded result = terms[0];
     for (const Bounded& term : terms) {
       if (!term.known()) return Unknown();
@@ -279,7 +293,8 @@ class OpListOracle {
       out = Softmax(x[0], along);
     } else if (name == "layernorm" || name == "rmsnorm") {
       out = Norm(name, op, x, along);
-    } else if (name == "sum" || name == "mean" || name == "amax" || name == "amin") {
+    } else if (name == "sum" || name == "mean" || name == "amax" || name == "amin" ||
+               name == "prod") {
       out = Fold(name, x[0], along);
     } else if (name == "slice") {
       const auto into = op.at("into").get<std::string>();

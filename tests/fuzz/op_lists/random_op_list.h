@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random lists of operations with tiling hints, in the JSON that users write. Most are valid; what
-// the compiler refuses, it must refuse with a sentence.
+// the compiler refuses, it must refuse with a sentence. All is in one file because every kind of
+// operation draws from the tensors and dimensions of one list.
 #pragma once
 
 #include <algorithm>
@@ -110,7 +111,7 @@ class RandomOpList {
   }
 
   bool MakeOp(int number) {
-    const int kind = Between(0, 101);
+    const int kind = Between(0, 104);
     Json op;
     Names dims;
     bool positive = false;
@@ -158,11 +159,15 @@ class RandomOpList {
     } else if (kind == 76 || kind == 77) {
       const bool made = OneIn(3) ? MakeWrite(number, a, op, dims) : MakeChoice(number, a, op, dims);
       if (!made) return false;
+    } else if (kind >= 102) {
+      if (!MakeWindows(number, a, op, dims)) return false;
     } else if (kind == 101 || (kind >= 78 && kind < 82)) {
       if (!MakeCat(number, a, op, dims)) return false;
     } else if (kind < 82) {
-      const std::string name = Pick(Names{"sum", "mean", "amax", "amin"});
       const std::string along = Pick(a.dims);
+      Names names = {"sum", "mean", "amax", "amin"};
+      if (Size(along) <= 8) names.insert(names.end(), {"prod", "prod"});
+      const std::string name = Pick(names);
       op = {{"op", name}, {"inputs", {a.name}}, {"dim", along}};
       positive = a.positive && name != "sum";
       for (const std::string& dim : a.dims)
@@ -290,6 +295,37 @@ class RandomOpList {
     dims_.push_back(into);
     return std::none_of(joined.begin(), joined.end(),
                         [&](const std::string& own) { return Has(dims, own); });
+  }
+
+  // Windows that overlap: slices from neighbouring elements on, which are combined.
+  bool MakeWindows(int number, const Tensor& a, Json& op, Names& dims) {
+    const std::string along = Pick(a.dims);
+    const int places = Between(2, 4), step = OneIn(3) ? 64 : 1;
+    const int64_t length = Size(along) - step * (places - 1);
+    if (length < 1) return false;
+    const std::string into = "W" + std::to_string(number);
+    dims = a.dims;
+    std::replace(dims.begin(), dims.end(), along, into);
+    list_["dims"][into] = length;
+    dims_.push_back(into);
+    const std::string combine = Pick(Names{"add", "maximum", "minimum", "mul"});
+    const auto name = [&](const char* kind, int place) {
+      return "t" + std::to_string(number) + kind + std::to_string(place);
+    };
+    std::string whole;
+    for (int place = 0; place < places; ++place) {
+      Json slice = {{"op", "slice"}, {"inputs", {a.name}}, {"dim", along}, {"into", into}};
+      slice["start"] = place * step;
+      slice["output"] = name("s", place);
+      list_["ops"].push_back(slice);
+      op = {{"op", combine}, {"inputs", {whole, name("s", place)}}};
+      if (place > 0 && place + 1 < places) {
+        op["output"] = name("w", place);
+        list_["ops"].push_back(op);
+      }
+      whole = place == 0 ? name("s", 0) : name("w", place);
+    }
+    return true;
   }
 
   bool IsRead(const std::string& name) const {
