@@ -131,6 +131,11 @@ bool HostActivity::Waits(pid_t process, const Runs& now) {
 }
 
 bool HostActivity::AllWait(const std::set<pid_t>& awaited, bool more_may_come) {
+  // Mostly one of these computes or waits for a processor, and the others need not be looked at.
+  for (const pid_t process : awaited) {
+    Processes own;
+    if (SleepsForATime(process) || !Look(process, own)) return false;
+  }
   const std::optional<Processes> processes = LookAtSleeping(root_);
   if (!processes) return false;
   bool wait = true;

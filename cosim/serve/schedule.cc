@@ -17,7 +17,7 @@ constexpr microseconds kTurn{2'000};
 constexpr microseconds kShortSlice{500};
 constexpr microseconds kLongSlice{2'000};
 constexpr uint64_t kMinSlicePs = 1'000;
-constexpr int kSilenceMs = 2;
+constexpr int kSilenceMs = 5;
 // After a time with little to do, the first slice with much to do is not longer than this; time
 // without anything to do is not cut into slices.
 constexpr uint64_t kMaxSlicePs = 100'000'000;

@@ -148,6 +148,16 @@ TEST_F(SdkCommsRank, DISABLED_CallsOtherThings) {
   std::printf("rank %d: %s\n", rank_, error.c_str());
 }
 
+// Rank 1 ends, as it should, without the last call of the others.
+TEST_F(SdkCommsRank, DISABLED_LeavesOne) {
+  Finish(world_->barrier());
+  if (rank_ == 1) return;
+  const flex::CompositeAddress memory = Full(1);
+  const std::string error =
+      ErrorOf([&] { Finish(world_->allreduce(Of(memory), SpyreReductionOpType::SUM)); });
+  std::printf("rank %d: %s\n", rank_, error.c_str());
+}
+
 TEST_F(SdkCommsRank, DISABLED_Dies) {
   Finish(world_->barrier());
   if (rank_ == 1) raise(SIGKILL);
@@ -272,6 +282,13 @@ TEST_F(SdkComms, WhoCallsSomethingElseIsNamedWithTheOther) {
         << what;
   }
   unsetenv("SPYRE_TEST_MISMATCH");
+}
+
+TEST_F(SdkComms, WhoEndsBeforeACallOfAllIsNamedByTheOthers) {
+  const Output run = Run(3, "LeavesOne");
+  EXPECT_EQ(run.status, 0) << run.text;
+  EXPECT_THAT(run.text, AllOf(ContainsRegex("rank 0: rank 0 waits for rank 1 in all_reduce"),
+                              ContainsRegex("rank 2: rank 2 waits for rank . in all_reduce")));
 }
 
 TEST_F(SdkComms, ARankThatDiesEndsTheRunWithItsName) {
