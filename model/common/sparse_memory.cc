@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -12,6 +13,18 @@
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
+namespace {
+
+// Huge pages save faults and cost memory that is never touched. A simulation of many cards, whose
+// LXs are mostly empty, would need more of it than of anything else: the first two cards have them.
+constexpr uint64_t kMostHugeBytes = 160 << 20;
+
+bool MayBeHuge(uint64_t bytes) {
+  static std::atomic<uint64_t> given{0};
+  return given.fetch_add(bytes) + bytes <= kMostHugeBytes;
+}
+
+}  // namespace
 
 SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
     : size_(size_bytes),
@@ -30,7 +43,8 @@ SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
   if (pages == Pages::kHuge) {
     const auto start = reinterpret_cast<uintptr_t>(range_);
     base_ += AlignUp(start, kHugePageBytes) - start;
-    AdviseHugePages(base_, AlignUp(size_, kHugePageBytes));
+    const uint64_t whole = AlignUp(size_, kHugePageBytes);
+    if (MayBeHuge(whole)) AdviseHugePages(base_, whole);
   }
 }
 
