@@ -255,6 +255,7 @@ struct CardsConfig {
   runtime::Collective collective = runtime::Collective::kNone;  // of the outputs
   runtime::CollectiveAlgorithm algorithm = runtime::CollectiveAlgorithm::kAuto;
   uint64_t root = 0, peer = 1;      // cards
+  uint64_t number = 0;  // of the card whose configuration this is: no key, sessions set it
   model::SwitchConfig pcie_switch;  // [switch]
 };
 

@@ -20,10 +20,10 @@ constexpr int64_t kStickElements = 64;  // of SEN169_FP16
 
 }  // namespace
 
-const CardGroup::Place& CardGroup::WaitForPlace(size_t rank) {
+const CardGroup::Place& CardGroup::WaitForPlace(size_t rank, size_t collective) {
   programs_.WaitFor(fmt::format("card {} to say where its data are", rank),
-                    [this, rank] { return places_[rank].known; });
-  return places_[rank];
+                    [this, rank] { return !places_[rank].empty(); });
+  return places_[rank].at(collective);
 }
 
 void CardGroup::Barrier(size_t rank) {
@@ -49,12 +49,14 @@ const runtime::CollectiveCall& CardGroup::WaitForCall(size_t rank, size_t number
 }
 
 std::vector<std::string> CompileAdditions(const RunConfig& config,
-                                          const runtime::CollectivePlan& plan,
+                                          const std::vector<runtime::CollectivePlan>& plans,
                                           const std::string& directory) {
   std::set<uint64_t> sizes;
-  for (const auto& round : plan.rounds) {
-    for (const runtime::CollectiveStep& step : round) {
-      if (step.adds) sizes.insert(step.bytes);
+  for (const runtime::CollectivePlan& plan : plans) {
+    for (const auto& round : plan.rounds) {
+      for (const runtime::CollectiveStep& step : round) {
+        if (step.adds) sizes.insert(step.bytes);
+      }
     }
   }
   std::vector<std::string> directories;
@@ -73,38 +75,29 @@ std::vector<std::string> CompileAdditions(const RunConfig& config,
 }
 
 CardRank::CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
-                   const runtime::CollectivePlan& plan, const runtime::SpyreTensor& tensor,
+                   const std::vector<runtime::CollectivePlan>& plans,
+                   const std::vector<runtime::CollectivePlace>& places,
                    const std::vector<std::string>& additions)
     : context_(context),
       group_(group),
       rank_(rank),
-      plan_(plan),
-      tensor_(tensor),
+      plans_(plans),
       stream_(runtime::SpyreStream::Default(context)) {
-  if (!tensor_.chunks.empty())
-    throw BadInput("cards.collective: {} must be in one piece", runtime::ToString(tensor_));
   const auto storage = [&](uint64_t bytes) {
     return std::make_unique<runtime::DeviceStorage>(
         context_, std::max<uint64_t>(kStickBytes, bytes), flex::MemoryKind::kTensor);
   };
-  inbox_ = storage(plan.inbox_bytes);
-  gathered_ = storage(plan.result_bytes);
-  const uint64_t data = flex::RawOffset(tensor_.device_handle);
-  const uint64_t inbox = flex::RawOffset(inbox_->handle());
-  const uint64_t result = flex::RawOffset(gathered_->handle());
-  const uint64_t base = std::min({data, inbox, result}) / kBar2Bytes * kBar2Bytes;
-  const uint64_t end = std::max(
-      {data + tensor_.size_bytes, inbox + inbox_->size_bytes(), result + gathered_->size_bytes()});
-  if (end - base > kBar2Bytes) {
-    throw BadInput(
-        "cards.collective: the output of {} bytes at 0x{:x}, its inbox at 0x{:x} and the gathered "
-        "blocks at 0x{:x} do not lie in one window of {} bytes, which is what other cards reach",
-        tensor_.size_bytes, data, inbox, result, kBar2Bytes);
+  uint64_t inbox_bytes = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    Part& part = parts_.emplace_back();
+    part.place = places[i];
+    inbox_bytes = std::max(inbox_bytes, plans_[i].inbox_bytes);
+    if (part.place.result) continue;
+    part.gathered = storage(plans_[i].result_bytes);
+    part.place.result = part.gathered->handle();
   }
-  {
-    const auto lock = context_.Lock();
-    driver::PhysicalFunction(context_.device()).OpenPeerWindow(base);
-  }
+  inbox_ = storage(inbox_bytes);
+  const uint64_t base = OpenWindow();
   for (const std::string& directory : additions) {
     const std::filesystem::path path(directory);
     const std::string name = path.filename().string();  // add_BYTES
@@ -112,28 +105,65 @@ CardRank::CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
     runtime::LoadKernels(stream_, added.first->second);
   }
   context_.Synchronize();
-  group_.Tell(rank_, {true, data - base, result - base, inbox - base});
-  std::vector<runtime::CollectiveRank::Peer> peers(plan.ranks);
-  for (const auto& round : plan.rounds) {
-    for (const runtime::CollectiveStep& step : round) {
-      if (step.from != rank_ || peers[step.to].memory != nullptr) continue;
-      const CardGroup::Place& place = group_.WaitForPlace(step.to);
-      const auto window =
-          windows_.try_emplace(step.to, context_, static_cast<unsigned>(step.to), 0, kBar2Bytes);
-      peers[step.to] = {&window.first->second, place.data, place.result, place.inbox};
-    }
+  std::vector<CardGroup::Place> told;
+  const uint64_t inbox = flex::RawOffset(inbox_->handle());
+  for (const Part& part : parts_) {
+    told.push_back({flex::RawOffset(part.place.data) - base,
+                    flex::RawOffset(*part.place.result) - base, inbox - base});
   }
-  collective_ = std::make_unique<runtime::CollectiveRank>(
-      context_,
-      runtime::CollectiveRank::Place{rank, tensor_.device_handle, gathered_->handle(),
-                                     inbox_->handle()},
-      std::move(peers), group_,
-      [this](const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes) {
-        Add(into, from, bytes);
-      });
+  group_.Tell(rank_, std::move(told));
+  LearnOfOthers();
 }
 
 CardRank::~CardRank() = default;
+
+uint64_t CardRank::OpenWindow() {
+  uint64_t least = flex::RawOffset(inbox_->handle());
+  uint64_t end = least + inbox_->size_bytes();
+  const auto hold = [&](const flex::DeviceHandle& handle, uint64_t bytes) {
+    least = std::min(least, flex::RawOffset(handle));
+    end = std::max(end, flex::RawOffset(handle) + bytes);
+  };
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    hold(parts_[i].place.data, plans_[i].call.bytes);
+    hold(*parts_[i].place.result, plans_[i].result_bytes);
+  }
+  const uint64_t base = least / kBar2Bytes * kBar2Bytes;
+  if (end - base > kBar2Bytes) {
+    throw BadInput(
+        "what the cards do together uses memory from 0x{:x} to 0x{:x}, which does not lie in one "
+        "window of {} bytes, which is what other cards reach",
+        least, end, kBar2Bytes);
+  }
+  const auto lock = context_.Lock();
+  driver::PhysicalFunction(context_.device()).OpenPeerWindow(base);
+  return base;
+}
+
+void CardRank::LearnOfOthers() {
+  for (size_t number = 0; number < parts_.size(); ++number) {
+    Part& part = parts_[number];
+    std::vector<runtime::CollectiveRank::Peer> peers(plans_[number].ranks);
+    for (const auto& round : plans_[number].rounds) {
+      for (const runtime::CollectiveStep& step : round) {
+        if (step.from != rank_ || peers[step.to].memory != nullptr) continue;
+        const CardGroup::Place& place = group_.WaitForPlace(step.to, number);
+        const auto window =
+            windows_.try_emplace(step.to, context_, static_cast<unsigned>(step.to), 0, kBar2Bytes);
+        peers[step.to] = {&window.first->second, place.data, place.result, place.inbox};
+      }
+    }
+    part.rank = std::make_unique<runtime::CollectiveRank>(
+        context_,
+        runtime::CollectiveRank::Place{rank_, part.place.data, *part.place.result,
+                                       inbox_->handle()},
+        std::move(peers), group_,
+        [this](const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes) {
+          Add(into, from, bytes);
+        },
+        number);
+  }
+}
 
 void CardRank::Add(const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes) {
   const StickLayout layout = DefaultLayout(
@@ -142,28 +172,17 @@ void CardRank::Add(const flex::DeviceHandle& into, const flex::DeviceHandle& fro
   runtime::LaunchKernel(stream_, additions_.at(bytes), {sum, runtime::TensorAt(from, layout), sum});
 }
 
-HostData CardRank::Read(const flex::DeviceHandle& from, uint64_t bytes) {
-  HostData image(bytes);
-  flex::OperationInfo info;
-  info.name = "read beside the collective";
-  info.bulk = true;
-  context_.DefaultStream().CopyFromDevice(image.data(), from, bytes, info);
-  context_.DefaultStream().Synchronize();
-  return image;
-}
-
-HostData CardRank::ReadData() { return Read(tensor_.device_handle, tensor_.size_bytes); }
-
-HostData CardRank::ReadResult() {
-  return plan_.result_bytes == 0 ? HostData() : Read(gathered_->handle(), plan_.result_bytes);
-}
-
-void CardRank::Run() {
+void CardRank::Run(size_t number) {
+  Part& part = parts_[number];
   group_.Barrier(rank_);  // no rank's data are overwritten before all ranks have computed
-  begin_ps_ = context_.NowPs();
-  collective_->Run(plan_);
-  end_ps_ = context_.NowPs();
-  group_.Barrier(rank_);  // what a rank does next is not beside what others still do together
+  part.begin_ps = context_.NowPs();
+  part.rank->Run(plans_[number]);
+  part.end_ps = context_.NowPs();
+}
+
+CardRank::Times CardRank::TimesOf(size_t number) const {
+  const Part& part = parts_[number];
+  return {part.begin_ps, part.end_ps, part.rank->times()};
 }
 
 }  // namespace spyre::cosim

@@ -14,7 +14,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/host/host_programs.h"
-#include "cosim/tensors/host_data.h"
+#include "runtime/collectives/card_collectives.h"
 #include "runtime/collectives/collective_rank.h"
 #include "runtime/flex/runtime_context.h"
 #include "runtime/spyre/kernel_set.h"
@@ -29,11 +29,11 @@ class CardGroup final : public runtime::RankSignals {
   CardGroup(HostPrograms& programs, size_t ranks) : programs_(programs), places_(ranks) {}
 
   struct Place {
-    bool known = false;
     uint64_t data = 0, result = 0, inbox = 0;  // offsets in the card's memory window
   };
-  void Tell(size_t rank, const Place& place) { places_[rank] = place; }
-  const Place& WaitForPlace(size_t rank);
+  // Of every collective of the rank's program, in order.
+  void Tell(size_t rank, std::vector<Place> places) { places_[rank] = std::move(places); }
+  const Place& WaitForPlace(size_t rank, size_t collective);
 
   // Waits until every rank has come here as often as this one.
   void Barrier(size_t rank);
@@ -48,49 +48,64 @@ class CardGroup final : public runtime::RankSignals {
  private:
   using Pair = std::pair<size_t, size_t>;
   HostPrograms& programs_;
-  std::vector<Place> places_;
+  std::vector<std::vector<Place>> places_;
   std::map<Pair, uint64_t> sent_, taken_;
   std::map<size_t, uint64_t> arrivals_;
   std::map<size_t, std::deque<runtime::CollectiveCall>> calls_;
 };
 
-// Compiles the additions of a plan into `directory`, a kernel for each size of what is added.
+// Compiles the additions of plans into `directory`, a kernel for each size of what is added.
 std::vector<std::string> CompileAdditions(const RunConfig& config,
-                                          const runtime::CollectivePlan& plan,
+                                          const std::vector<runtime::CollectivePlan>& plans,
                                           const std::string& directory);
 
-// One rank. The tensor must be whole and in the card's memory window.
+// One rank, with all collectives of its program. Their memory must be in the card's memory window.
 class CardRank {
  public:
-  // Opens the window, allocates inbox and result, loads the additions and learns of the others.
+  struct Times {
+    uint64_t begin_ps = 0, end_ps = 0;
+    runtime::CollectiveTimes parts;
+  };
+
+  // Opens the window, allocates inbox and results that have no place, loads the additions and learns
+  // of the others. plans: one for each place; they must outlive this.
   CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
-           const runtime::CollectivePlan& plan, const runtime::SpyreTensor& tensor,
+           const std::vector<runtime::CollectivePlan>& plans,
+           const std::vector<runtime::CollectivePlace>& places,
            const std::vector<std::string>& additions);
   ~CardRank();
 
-  // A copy of the tensor's device image, and of the result; that is empty if there is none.
-  HostData ReadData();
-  HostData ReadResult();
-  void Run();
-  const runtime::CollectiveTimes& times() const { return collective_->times(); }
-  uint64_t begin_ps() const { return begin_ps_; }
-  uint64_t end_ps() const { return end_ps_; }
+  // When all ranks have come to it.
+  void Run(size_t number);
+  // What a rank does next is not beside what others still do together.
+  void Barrier() { group_.Barrier(rank_); }
+  Times TimesOf(size_t number) const;
+
+  // Where the data and the result are, in the memory of a card that is opened by its physical
+  // function.
+  const flex::DeviceHandle& Data(size_t number) const { return parts_[number].place.data; }
+  const flex::DeviceHandle& Result(size_t number) const { return *parts_[number].place.result; }
 
  private:
+  struct Part {
+    runtime::CollectivePlace place;
+    std::unique_ptr<runtime::DeviceStorage> gathered;  // null: the place has its result
+    std::unique_ptr<runtime::CollectiveRank> rank;
+    uint64_t begin_ps = 0, end_ps = 0;
+  };
+  uint64_t OpenWindow();  // that has everything; returns its base
+  void LearnOfOthers();
   void Add(const flex::DeviceHandle& into, const flex::DeviceHandle& from, uint64_t bytes);
-  HostData Read(const flex::DeviceHandle& from, uint64_t bytes);
 
   flex::RuntimeContext& context_;
   CardGroup& group_;
   const size_t rank_;
-  const runtime::CollectivePlan& plan_;
-  const runtime::SpyreTensor& tensor_;
+  const std::vector<runtime::CollectivePlan>& plans_;
   runtime::SpyreStream stream_;
   std::map<uint64_t, runtime::KernelSet> additions_;  // by the bytes that they add
-  std::unique_ptr<runtime::DeviceStorage> inbox_, gathered_;
+  std::unique_ptr<runtime::DeviceStorage> inbox_;
   std::map<size_t, flex::PeerMemory> windows_;  // of the ranks that this one writes to
-  std::unique_ptr<runtime::CollectiveRank> collective_;
-  uint64_t begin_ps_ = 0, end_ps_ = 0;
+  std::vector<Part> parts_;
 };
 
 }  // namespace spyre::cosim

@@ -29,6 +29,7 @@ class CardsSession : public SessionRun {
       card.name = fmt::format("card{}", i);
       RunConfig own = config;
       own.workload.seed += i;
+      own.cards.number = i;
       Add(own, card).card = i;
       recorders_.push_back(std::make_unique<trace::Recorder>(trace_.recorder(), card.name));
       if (i == 0) result_.warnings = card.run.warnings;
@@ -36,6 +37,7 @@ class CardsSession : public SessionRun {
     result_.description = fmt::format(
         "{} cards: {} each{}", members_.size(), result_.cards[0].run.description,
         collective() ? ", " + runtime::Name(config.cards.collective) + " of the output" : "");
+    PlanListCollectives();
     CheckOutputs();
     Warn();
   }
@@ -67,6 +69,21 @@ class CardsSession : public SessionRun {
   const WorkloadTensor& OutputTensor() { return members_[0]->run->workload().tensors()[Output()]; }
   uint64_t OutputBytes() { return static_cast<uint64_t>(OutputTensor().layout.DeviceBytes()); }
 
+  bool in_list() const { return !result_.list_collectives.empty(); }
+
+  // All cards have the same list.
+  void PlanListCollectives() {
+    for (const NamedCollective& named : members_[0]->run->workload().collectives()) {
+      plans_.push_back(runtime::PlanCollective(named.call, members_.size()));
+      result_.list_collectives.push_back({named.result, plans_.back().call, {}, {}});
+      result_.list_collectives.back().parts.resize(members_.size());
+    }
+    if (in_list() && collective())
+      throw BadInput("cards.collective = \"{}\": the list says itself what the cards do together",
+                     runtime::Name(config_.cards.collective))
+          .Subject("cards.collective");
+  }
+
   void CheckOutputs() {
     if (!collective()) return;
     const std::vector<WorkloadTensor>& tensors = members_[0]->run->workload().tensors();
@@ -86,14 +103,14 @@ class CardsSession : public SessionRun {
     call.type = FormatName(OutputTensor().layout.format);
     call.root = config_.cards.root;
     call.peer = config_.cards.peer;
-    plan_ = runtime::PlanCollective(call, members_.size());
-    result_.collective_call = plan_.call;
+    plans_.push_back(runtime::PlanCollective(call, members_.size()));
+    result_.collective_call = plans_.back().call;
   }
 
   void Compile() override {
     SessionRun::Compile();
-    if (!collective()) return;
-    additions_ = CompileAdditions(config_, plan_, result_.out_dir + "/collective");
+    if (!plans_.empty())
+      additions_ = CompileAdditions(config_, plans_, result_.out_dir + "/collective");
   }
 
   void Plug() override {
@@ -111,63 +128,126 @@ class CardsSession : public SessionRun {
     }
     programs_.emplace(std::move(cards));
     group_.emplace(*programs_, members_.size());
-    images_.resize(members_.size());
+    images_.assign(members_.size(), std::vector<CollectiveImages>(plans_.size()));
   }
 
   trace::Recorder& CardRecorder(size_t card) override { return *recorders_[card]; }
 
+  // A rank with its program's collectives, and what verification wants to know of them.
+  class Rank final : public runtime::CardCollectives {
+   public:
+    Rank(CardsSession& session, Member& member) : session_(session), member_(member) {}
+    size_t card() const override { return member_.card; }
+    void Prepare(const std::vector<runtime::CollectivePlace>& places) override {
+      rank_.emplace(member_.run->context(), *session_.group_, member_.card, session_.plans_, places,
+                    session_.additions_);
+    }
+    void Run(size_t number) override {
+      const runtime::CollectivePlan& plan = session_.plans_[number];
+      CollectiveImages& images = session_.images_[member_.card][number];
+      images.before = Look(rank_->Data(number), plan.call.bytes);
+      rank_->Run(number);
+      images.after = Look(rank_->Data(number), plan.call.bytes);
+      images.result = Look(rank_->Result(number), plan.result_bytes);
+      Note(number, rank_->TimesOf(number));
+    }
+    void Barrier() { rank_->Barrier(); }
+
+   private:
+    HostData Look(const flex::DeviceHandle& place, uint64_t bytes) const {
+      if (!session_.config_.workload.functional || bytes == 0) return {};
+      model::Card& card = *session_.cards_[member_.card]->model();
+      return card.memory().Look(flex::RawOffset(place), bytes);
+    }
+    void Note(size_t number, const CardRank::Times& times) {
+      if (session_.in_list())
+        session_.result_.list_collectives[number].parts[member_.card] = {times.begin_ps, times.end_ps,
+                                                                         times.parts};
+      CardResult& card = session_.result_.cards[member_.card];
+      if (card.collective_ps == 0) card.collective_begin_ps = times.begin_ps;
+      card.collective_end_ps = times.end_ps;
+      card.collective_ps += times.end_ps - times.begin_ps;
+      card.communication += times.parts;
+      card.peer_written_bytes =
+          ReadCard(*session_.cards_[member_.card]->model()).card.peer_written_bytes;
+    }
+
+    CardsSession& session_;
+    Member& member_;
+    std::optional<CardRank> rank_;
+  };
+
   // One rank's program.
   void Execute(Member& member) override {
-    if (!collective()) return SessionRun::Execute(member);
+    if (plans_.empty()) return SessionRun::Execute(member);
     FunctionRun& run = *member.run;
     run.LoadInputs();
-    CardRank rank(run.context(), *group_, member.card, plan_, run.tensors().device[Output()],
-                  additions_);
-    run.Prepare();
-    Launch(member);
-    CollectiveImages& images = images_[member.card];
-    images.before = rank.ReadData();
-    rank.Run();
-    if (member.card == 0) EndUnits();
-    images.after = rank.ReadData();
-    images.result = rank.ReadResult();
-    CardResult& card = result_.cards[member.card];
-    card.communication = rank.times();
-    card.peer_written_bytes = ReadCard(*cards_[member.card]->model()).card.peer_written_bytes;
-    card.collective_begin_ps = rank.begin_ps();
-    card.collective_end_ps = rank.end_ps();
+    Rank rank(*this, member);
+    if (in_list()) {
+      run.tensors().collectives = &rank;
+      run.Prepare();
+      Launch(member);
+    } else {
+      ReduceOutput(member, rank);
+    }
     run.CopyOutputs();
     run.Finish();
   }
 
-  // The workload of each card by what it had before the collective, and then the collective.
+  void ReduceOutput(Member& member, Rank& rank) {
+    const runtime::SpyreTensor& tensor = member.run->tensors().device[Output()];
+    if (!tensor.chunks.empty())
+      throw BadInput("cards.collective: {} must be in one piece", runtime::ToString(tensor));
+    rank.Prepare({{plans_[0].call, tensor.device_handle, {}}});
+    member.run->Prepare();
+    Launch(member);
+    rank.Run(0);
+    rank.Barrier();
+    if (member.card == 0) EndUnits();
+  }
+
+  // The workload of each card by what it had before a collective, and then the collective.
   void Verify() override {
-    if (!collective()) return SessionRun::Verify();
+    if (plans_.empty()) return SessionRun::Verify();
     if (!config_.workload.functional || config_.workload.verify == VerifyMode::kNone) return;
     bool whole = true;
     for (const auto& member : members_) {
-      if (member->failed()) {
-        whole = false;
-        continue;
+      whole = whole && !member->failed();
+      if (member->failed()) continue;
+      if (in_list()) {
+        member->run->Verify(nullptr, &images_[member->card]);
+      } else {
+        VerifyOutput(*member);
       }
-      FunctionRun& run = *member->run;
-      std::vector<HostData> outputs(run.tensors().outputs.size());
-      const WorkloadTensor& tensor = OutputTensor();
-      HostData& partial = outputs[Output()];
-      partial.resize(static_cast<size_t>(tensor.host_bytes()));
-      RunConversion(PlanConversion(tensor.layout, tensor.host_format, false),
-                    images_[member->card].before.data(), partial.data());
-      run.Verify(&outputs);
     }
-    if (whole) result_.collective = VerifyCollective(plan_, OutputTensor().name, images_);
+    if (!whole) return;
+    for (size_t i = 0; i < plans_.size(); ++i) {
+      std::vector<CollectiveImages> images;
+      for (auto& of_card : images_) images.push_back(std::move(of_card[i]));
+      const std::string& name = in_list() ? result_.list_collectives[i].name : OutputTensor().name;
+      Verification verification = VerifyCollective(plans_[i], name, images);
+      (in_list() ? result_.list_collectives[i].verification : result_.collective) =
+          std::move(verification);
+    }
+  }
+
+  void VerifyOutput(Member& member) {
+    FunctionRun& run = *member.run;
+    std::vector<HostData> outputs(run.tensors().outputs.size());
+    const WorkloadTensor& tensor = OutputTensor();
+    HostData& partial = outputs[Output()];
+    partial.resize(static_cast<size_t>(tensor.host_bytes()));
+    RunConversion(PlanConversion(tensor.layout, tensor.host_format, false),
+                  images_[member.card][0].before.data(), partial.data());
+    run.Verify(&outputs);
   }
 
   std::vector<std::unique_ptr<trace::Recorder>> recorders_;  // of the cards
   std::unique_ptr<trace::Recorder> switch_recorder_;
   std::vector<std::string> additions_;
   std::optional<CardGroup> group_;
-  runtime::CollectivePlan plan_;
-  std::vector<CollectiveImages> images_;  // of each card's output
+  std::vector<runtime::CollectivePlan> plans_;  // of the list, or the one of the output
+  std::vector<std::vector<CollectiveImages>> images_;  // of each card, around each of them
 };
 
 }  // namespace

@@ -101,7 +101,9 @@ void FunctionRun::Open(driver::Transport& card, driver::FunctionId function,
 void FunctionRun::LoadInputs() {
   if (!config_.workload.functional) return;
   const WallTimer timer(result_.wall.generate);
-  const InputOptions options{config_.workload.distribution, config_.workload.seed};
+  const uint64_t card = config_.cards.number;
+  const InputOptions options{config_.workload.distribution, config_.workload.seed,
+                             config_.workload.seed - card, card, config_.cards.count};
   for (const WorkloadTensor& tensor : workload_->tensors()) {
     Tell("inputs", tensors_.inputs.size(), workload_->tensors().size());
     tensors_.inputs.push_back(tensor.is_input ? LoadInput(options, tensor) : HostData());
@@ -195,7 +197,8 @@ void FunctionRun::Close() {
   context_.reset();
 }
 
-void FunctionRun::Verify(const std::vector<HostData>* outputs) {
+void FunctionRun::Verify(const std::vector<HostData>* outputs,
+                         const std::vector<CollectiveImages>* collectives) {
   if (!config_.workload.functional || config_.workload.verify == VerifyMode::kNone) return;
   const std::vector<WorkloadTensor>& tensors = workload_->tensors();
   const bool is_any_written =
@@ -208,7 +211,7 @@ void FunctionRun::Verify(const std::vector<HostData>* outputs) {
   const WallTimer timer(result_.wall.verify);
   Tell("verify");
   const CheckOptions options{config_.workload.verify == VerifyMode::kSample, config_.workload.seed,
-                             config_.workload.tolerance};
+                             config_.workload.tolerance, {}, config_.cards.number, collectives};
   result_.verification =
       workload_->Verify(tensors_.inputs, outputs == nullptr ? tensors_.outputs : *outputs, options);
 }

@@ -64,7 +64,9 @@ class FunctionRun {
   void Close();  // also after an error
   // outputs: what the workload's outputs were, if they are something else by now; null: they are
   // what CopyOutputs has brought.
-  void Verify(const std::vector<HostData>* outputs = nullptr);
+  // collectives: what the memory of this card had around those of the workload.
+  void Verify(const std::vector<HostData>* outputs = nullptr,
+              const std::vector<CollectiveImages>* collectives = nullptr);
   void WriteTensors();
 
  private:

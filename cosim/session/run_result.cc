@@ -7,6 +7,15 @@
 
 namespace spyre::cosim {
 
+uint64_t ListCollective::Ps() const {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const Part& part : parts) {
+    begin = std::min(begin, part.begin_ps);
+    end = std::max(end, part.end_ps);
+  }
+  return end == 0 ? 0 : end - begin;
+}
+
 const Error* MemberError(const RunResult& result) {
   for (const TenantResult& tenant : result.tenants)
     if (tenant.error) return &*tenant.error;

@@ -64,6 +64,20 @@ struct FormulaTimes {
   std::vector<Kernel> kernels;  // in order of their launches
 };
 
+// What several cards did together in the middle of a list.
+struct ListCollective {
+  std::string name;                          // of its result
+  runtime::CollectiveCall call;              // with the algorithm
+  std::optional<Verification> verification;  // empty: not verified
+  struct Part {
+    uint64_t begin_ps = 0, end_ps = 0;
+    runtime::CollectiveTimes times;
+  };
+  std::vector<Part> parts;  // of the cards
+
+  uint64_t Ps() const;  // from the first card's begin to the last one's end
+};
+
 // Of a run of several tenants or cards: the card's figures (of several, those of card 0), and
 // of what they did the sum.
 struct RunResult {
@@ -123,6 +137,7 @@ struct RunResult {
   std::vector<CardResult> cards;            // by number; empty: there is one card
   runtime::CollectiveCall collective_call;  // of several cards, with the algorithm
   std::optional<Verification> collective;   // empty: none, or not verified
+  std::vector<ListCollective> list_collectives;  // of several cards' list, in order
 
   std::string out_dir;
   std::shared_ptr<const OutputDirectory> directory;  // locked until the report is in it
@@ -157,9 +172,10 @@ struct TenantResult : MemberResult {
 };
 // One of several cards, "card0".
 struct CardResult : MemberResult {
-  runtime::CollectiveTimes communication;
-  uint64_t peer_written_bytes = 0;  // by the card's own counter, when the collective had ended
-  uint64_t collective_begin_ps = 0, collective_end_ps = 0;
+  runtime::CollectiveTimes communication;  // of all collectives
+  uint64_t peer_written_bytes = 0;  // by the card's own counter, when the last collective had ended
+  // Of the first one's begin and the last one's end, and the sum of all.
+  uint64_t collective_begin_ps = 0, collective_end_ps = 0, collective_ps = 0;
 };
 // The first error of a tenant or a card; null: there is none.
 const Error* MemberError(const RunResult& result);

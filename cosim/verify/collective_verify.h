@@ -14,11 +14,6 @@
 
 namespace spyre::cosim {
 
-// Device images of one card: of its data, and of what it gathered (empty: nothing).
-struct CollectiveImages {
-  HostData before, after, result;
-};
-
 // By card. Sums are of SEN169_FP16. Elements are the 16-bit words of the images, of which one that
 // differs names the card and `tensor`.
 Verification VerifyCollective(const runtime::CollectivePlan& plan, const std::string& tensor,

@@ -12,6 +12,7 @@
 #include "cosim/reference/launched_bundle.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/verify/verification.h"
+#include "runtime/collectives/collective_call.h"
 #include "runtime/compiler/list/named_graph.h"
 
 namespace spyre::cosim {
@@ -28,6 +29,12 @@ class TaskListVerifier {
   // `operations`; positions: of its operands without numbers, and of its result.
   void Run(const compiler::NamedGraph& operations, size_t op, const std::vector<int>& positions);
 
+  // What several cards do together: what the card had before must be right, and what it has behind
+  // it is taken as it is (VerifyCollective judges that). positions: of the operand and of the
+  // result, or one if the result takes the operand's place. name: of the operand, in `operations`.
+  void Run(const runtime::CollectiveCall& call, size_t card, const CollectiveImages& images,
+           const std::vector<int>& positions);
+
   // The bits of the outputs, after every task.
   Verification CheckBits(const std::vector<HostData>& outputs, const CheckOptions& options) const;
   // As VerifyOpList, after every task. Bits must be equal whatever the order in which the card ran
@@ -43,6 +50,13 @@ class TaskListVerifier {
   std::vector<std::vector<uint8_t>> images_;  // device images, by tensor
   std::vector<HostData> host_;                // what the host has computed, likewise
   std::set<const LaunchedBundle*> kernels_;   // that have run
+  // Around a collective: the tensor as the card had it, and as it should be, and the result, with
+  // every bit; and the tensor as the host would have it.
+  struct Observed {
+    size_t operand, result;
+    HostData before, expected, after, on_host;
+  };
+  std::vector<Observed> collectives_;
 };
 
 }  // namespace spyre::cosim

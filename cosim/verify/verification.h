@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "cosim/tensors/host_data.h"
 #include "model/contract/formats.h"
 
 namespace spyre::cosim {
@@ -56,6 +57,12 @@ struct Verification {
 
 inline constexpr size_t kShownMismatches = 8;  // in Verification::first
 
+// Device images of one card around a collective: of its data, and of what it gathered (empty:
+// nothing).
+struct CollectiveImages {
+  HostData before, after, result;
+};
+
 // How thorough a verification is.
 struct CheckOptions {
   // One operation: only some elements are compared, at least one of each of `parts`. A bundle, a
@@ -66,6 +73,10 @@ struct CheckOptions {
   double tolerance = 0;  // Verification::tolerance
   // Where the parts end into which an output is cut, for each of its dimensions; empty: not known.
   std::vector<std::vector<int64_t>> parts{};
+  // Of a list that several cards run: this card's number, and what its memory had before and behind
+  // each collective of the list. Null: it has none.
+  size_t card = 0;
+  const std::vector<CollectiveImages>* collectives = nullptr;
 };
 
 }  // namespace spyre::cosim

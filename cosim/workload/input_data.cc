@@ -94,31 +94,65 @@ void FillCausal(const std::vector<int64_t>& shape, int64_t first, int64_t count,
   }
 }
 
+// How the part of a card lies in the whole: runs of elements, one of each card behind the other.
+struct PartRuns {
+  int64_t run = 1;  // elements of one
+  int64_t cards = 1, card = 0;
+  int64_t InWhole(int64_t element) const {
+    return (element / run * cards + card) * run + element % run;
+  }
+  int64_t LeftIn(int64_t element) const { return run - element % run; }
+};
+
+PartRuns RunsOf(const InputOptions& options, const WorkloadTensor& tensor) {
+  if (tensor.share.kind != CardShare::Kind::kPart) return {std::max<int64_t>(1, tensor.elements())};
+  PartRuns runs{1, static_cast<int64_t>(options.cards), static_cast<int64_t>(options.card)};
+  for (size_t dim = tensor.share.dim; dim < tensor.shape.size(); ++dim)
+    runs.run *= tensor.shape[dim];
+  return runs;
+}
+
+HostData ReadFile(const InputOptions& options, const WorkloadTensor& tensor) {
+  const HostFormat& format = HostFormatOf(tensor.host_format);
+  std::vector<int64_t> shape = tensor.shape;
+  if (tensor.share.kind == CardShare::Kind::kPart)
+    shape[tensor.share.dim] *= static_cast<int64_t>(options.cards);
+  NpyArray whole = ReadNpy(tensor.file, "input " + tensor.name, format.npy, shape);
+  if (shape == tensor.shape) return std::move(whole.data);
+  const PartRuns runs = RunsOf(options, tensor);
+  HostData part(static_cast<size_t>(tensor.host_bytes()));
+  for (int64_t element = 0; element < tensor.elements(); element += runs.run) {
+    std::copy_n(whole.data.begin() + runs.InWhole(element) * format.bytes, runs.run * format.bytes,
+                part.begin() + element * format.bytes);
+  }
+  return part;
+}
+
 }  // namespace
 
 HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor) {
-  if (!tensor.file.empty()) {
-    NpyArray array = ReadNpy(tensor.file, "input " + tensor.name,
-                             HostFormatOf(tensor.host_format).npy, tensor.shape);
-    return std::move(array.data);
-  }
+  if (!tensor.file.empty()) return ReadFile(options, tensor);
   if (tensor.data != nullptr) return *tensor.data;
   HostData data(static_cast<size_t>(tensor.host_bytes()));
   const bool whole_numbers =
       tensor.host_format != DataFormat::kIeeeFp16 && tensor.host_format != DataFormat::kIeeeFp32;
-  const Sequence sequence{options.seed, static_cast<uint64_t>(tensor.position) + 1, tensor.mean,
+  const bool is_own = tensor.share.kind == CardShare::Kind::kOwn;
+  const PartRuns runs = RunsOf(options, tensor);
+  const Sequence sequence{is_own ? options.seed : options.seed_of_all,
+                          static_cast<uint64_t>(tensor.position) + 1, tensor.mean,
                           tensor.scale * (whole_numbers ? kWholeNumberScale : 1)};
   ParallelFor(tensor.elements(), 4096, [&](int64_t begin, int64_t end) {
     double values[kBlock];
     std::fill_n(values, kBlock, tensor.constant.value_or(0));
-    for (int64_t first = begin; first < end; first += kBlock) {
-      const int64_t count = std::min(kBlock, end - first);
+    for (int64_t first = begin, count = 0; first < end; first += count) {
+      count = std::min({kBlock, end - first, runs.LeftIn(first)});
+      const int64_t in_whole = runs.InWhole(first);
       if (tensor.causal) {
         FillCausal(tensor.shape, first, count, values);
       } else if (tensor.whole_below) {
-        FillWhole(sequence, *tensor.whole_below, first, count, values);
+        FillWhole(sequence, *tensor.whole_below, in_whole, count, values);
       } else if (!tensor.constant) {
-        Generate(options.distribution, sequence, first, count, values);
+        Generate(options.distribution, sequence, in_whole, count, values);
       }
       StoreHost(tensor.host_format, values, count, data.data(), first);
     }

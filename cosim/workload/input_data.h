@@ -15,10 +15,14 @@ namespace spyre::cosim {
 struct InputOptions {
   Distribution distribution = Distribution::kUniform;
   uint64_t seed = 1;
+  // Of several cards; what all of them have comes from the seed of all.
+  uint64_t seed_of_all = 1;
+  size_t card = 0, cards = 1;
 };
 
 // From the tensor's file, its data, its constant, or generated from the seed. The same element has
-// the same value whatever the size of the machine.
+// the same value whatever the size of the machine. Of a whole that several cards have parts of, the
+// part; the whole is the same for any number of cards.
 HostData LoadInput(const InputOptions& options, const WorkloadTensor& tensor);
 
 }  // namespace spyre::cosim

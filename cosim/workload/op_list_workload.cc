@@ -148,6 +148,13 @@ compiler::Plan TakePlan(Json& list, const FileOrTable& given) {
 
 }  // namespace
 
+CardShare ShareOf(const compiler::NamedTensor& tensor) {
+  if (tensor.same) return {CardShare::Kind::kSame, 0};
+  if (tensor.split < 0) return {};
+  const auto dim = std::find(tensor.dims.begin(), tensor.dims.end(), tensor.split);
+  return {CardShare::Kind::kPart, static_cast<size_t>(dim - tensor.dims.begin())};
+}
+
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result) {
   std::vector<ArgumentShape> shapes;
@@ -239,6 +246,7 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
     const compiler::NamedTensor& named = list->tensors[static_cast<size_t>(argument.tensor)];
     tensor.file = named.file;
     tensor.causal = named.causal;
+    tensor.share = ShareOf(named);
     if (const int64_t limit = compiler::IndexLimit(*list, argument.tensor); limit > 0)
       tensor.whole_below = limit;
   }
@@ -257,7 +265,8 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
 
 std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   OpList read = ReadWholeOpList(config.workload);
-  if (!read.plan.cuts.empty() || compiler::HasHostOperation(read.graph)) return nullptr;
+  if (!read.plan.cuts.empty() || compiler::HasHostOperation(read.graph))  // or a collective
+    return nullptr;
   auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
   const compiler::FrontEndOptions options = FrontEndOptionsOf(config, std::move(read.plan));
   const compiler::FrontEndResult result = compiler::CompileNamedGraph(*list, options);

@@ -41,6 +41,9 @@ OpList ReadWholeOpList(const WorkloadConfig& workload);
 
 compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::Plan plan = {});
 
+// What the cards have of an input of a list.
+CardShare ShareOf(const compiler::NamedTensor& tensor);
+
 // Of the arguments of what was compiled, in their order.
 std::vector<ArgumentShape> ShapesOf(const compiler::NamedGraph& graph,
                                     const compiler::FrontEndResult& result);

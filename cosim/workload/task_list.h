@@ -11,6 +11,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/workload/bundle_workload.h"
+#include "runtime/collectives/collective_call.h"
 
 namespace spyre::cosim {
 
@@ -21,6 +22,9 @@ struct Task {
   // Of an operation that the host computes, instead of a kernel: its position in
   // TaskListPlan::operations. `tensors` are then its operands without numbers, and its result.
   std::optional<size_t> host_op = std::nullopt;
+  // Of what several cards do together, instead of a kernel; `tensors` are then its operand and its
+  // result, or one where the result takes the operand's place.
+  std::optional<runtime::CollectiveCall> collective = std::nullopt;
   // Positions in the list's, in the kernel's launch order. The kernel may see one in another layout
   // of as many bytes.
   std::vector<int> tensors;
@@ -44,6 +48,17 @@ struct TaskListPlan {
   std::vector<compiler::Decision> decisions;  // of each kernel, once
   std::shared_ptr<const compiler::NamedGraph> operations;
 };
+
+// Whether what task `index` writes to tensor `tensor` is what a collective behind it changes.
+bool IsChangedLater(const TaskListPlan& plan, size_t index, int tensor);
+
+// What the collective `op` of a list asks for, with its operand in this layout.
+runtime::CollectiveCall CollectiveCallOf(const compiler::NamedOp& op, const StickLayout& layout,
+                                         runtime::CollectiveAlgorithm algorithm);
+// Throws BadInput unless the parts of all cards lie one behind the other in a whole tensor of this
+// layout, of which `part` is that of a part. dim: of the host, along which it is divided.
+void CheckPartsLieBehindEachOther(const std::string& result, const std::string& dim_name,
+                                  const StickLayout& whole, const StickLayout& part, int dim);
 
 // What it launches, for a closed form of the times. Throws BadInput for a task graph, whose waits
 // have none.

@@ -55,6 +55,7 @@ runtime::Unit UnitOf(TaskStep::Kind kind) {
       return runtime::Unit::kDmaOut;
     case TaskStep::Kind::kLaunch:
     case TaskStep::Kind::kHost:
+    case TaskStep::Kind::kCollective:
       break;
   }
   return runtime::Unit::kCores;
@@ -87,13 +88,14 @@ TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list
   summary_.mode = Name(list.issue.mode);
   summary_.tasks = list_.tasks.size();
   for (const Task& task : list_.tasks) {
-    if (!task.host_op) continue;
+    if (!task.host_op && !task.collective) continue;
     --summary_.tasks;
     if (IsTaskGraph(list.issue)) {
       throw BadInput(
-          "'{}' is computed by the host, which waits for the card: a task graph has no such task; "
-          "use workload.issue.mode = \"streams\" or \"program\"",
-          task.name);
+          "'{}' is {}, and the host waits for the card: a task graph has no such task; use "
+          "workload.issue.mode = \"streams\" or \"program\"",
+          task.name,
+          task.collective ? "what several cards do together" : "computed by the host");
     }
   }
   summary_.kernels = list_.kernels.size();
@@ -106,6 +108,34 @@ TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list
     summary_.waits += step.waits.size();
   }
   AddPrograms(directory);
+  PlaceParts();
+}
+
+void TaskListRun::PlaceParts() {
+  for (size_t i = 0; i < list_.tasks.size(); ++i) {
+    const Task& task = list_.tasks[i];
+    if (!task.collective) continue;
+    if (tensors_.collectives == nullptr)
+      throw InternalError("'{}' is for several cards", task.name);
+    const runtime::CollectiveCall& call = *task.collective;
+    runtime::SpyreTensor& data = tensors_.device[static_cast<size_t>(task.tensors.front())];
+    runtime::SpyreTensor& result = tensors_.device[static_cast<size_t>(task.tensors.back())];
+    const auto part_in = [&](const runtime::SpyreTensor& whole, const runtime::SpyreTensor& part) {
+      const uint64_t offset = tensors_.collectives->card() * part.size_bytes;
+      runtime::SpyreTensor placed = runtime::TensorAt(
+          flex::Offset(whole.device_handle, static_cast<int64_t>(offset)), part.layout);
+      placed.storage = whole.storage;
+      return placed;
+    };
+    if (runtime::Gathers(call.collective)) {
+      data = part_in(result, data);
+    } else if (task.tensors.size() > 1) {
+      result = part_in(data, result);
+    }
+    collective_of_[i] = collectives_.size();
+    collectives_.push_back({call, data.device_handle, {}});
+    if (runtime::Gathers(call.collective)) collectives_.back().result = result.device_handle;
+  }
 }
 
 // One copy for each stream of a kernel; a task graph may put every launch on a stream of its own.
@@ -144,6 +174,7 @@ void TaskListRun::LoadPrograms() {
   runtime::SpyreStream stream = runtime::SpyreStream::Default(context_);
   for (Programs& programs : programs_)
     for (auto& plan : programs.plans) runtime::LoadPlan(stream, *plan);
+  if (!collectives_.empty()) tensors_.collectives->Prepare(collectives_);
 }
 
 void TaskListRun::Launch() {
@@ -161,9 +192,14 @@ void TaskListRun::EnqueueOnStreams() {
   for (const size_t i : OrderOfSteps()) {
     const TaskStep& step = steps_[i];
     runtime::SpyreStream& stream = streams_.at(step.stream);
-    if (step.kind == TaskStep::Kind::kHost) {
+    if (step.kind == TaskStep::Kind::kHost || step.kind == TaskStep::Kind::kCollective) {
       pacer.Flush();
-      ComputeTask(step);
+      WaitForAll(step);
+      if (step.kind == TaskStep::Kind::kHost) {
+        ComputeTask(step);
+      } else {
+        tensors_.collectives->Run(collective_of_.at(step.subject));
+      }
       if (signal && step.signals)
         stream.flex_stream().Record(events_.try_emplace(i, context_, NameOf(step)).first->second);
       continue;
@@ -257,7 +293,8 @@ void TaskListRun::EnqueueStep(runtime::SpyreStream& stream, const TaskStep& step
                                     list_.tensors[step.subject].host_format, NameOf(step));
       break;
     case TaskStep::Kind::kHost:
-      break;  // ComputeTask
+    case TaskStep::Kind::kCollective:
+      break;  // not enqueued
   }
 }
 
@@ -271,9 +308,12 @@ HostData* TaskListRun::HostDataOf(size_t tensor) {
   return &staged;
 }
 
-void TaskListRun::ComputeTask(const TaskStep& step) {
+void TaskListRun::WaitForAll(const TaskStep& step) {
   streams_.at(step.stream).Synchronize();
   for (const size_t earlier : step.waits) streams_.at(steps_[earlier].stream).Synchronize();
+}
+
+void TaskListRun::ComputeTask(const TaskStep& step) {
   const Task& task = list_.tasks[step.subject];
   const compiler::NamedGraph& graph = *list_.operations;
   const compiler::NamedOp& op = graph.ops[*task.host_op];
@@ -296,8 +336,9 @@ void TaskListRun::ComputeTask(const TaskStep& step) {
 }
 
 std::string TaskListRun::NameOf(const TaskStep& step) const {
-  const bool is_task = step.kind == TaskStep::Kind::kLaunch || step.kind == TaskStep::Kind::kHost;
-  return is_task ? list_.tasks[step.subject].name : list_.tensors[step.subject].name;
+  const bool copies =
+      step.kind == TaskStep::Kind::kCopyIn || step.kind == TaskStep::Kind::kCopyOut;
+  return !copies ? list_.tasks[step.subject].name : list_.tensors[step.subject].name;
 }
 
 void TaskListRun::LaunchTask(runtime::SpyreStream& stream, const Task& task) {

@@ -32,7 +32,7 @@ class TaskListRun final : public WorkloadRun {
 
   // Copies the resident tensors; the others are copied among the launches.
   void CopyInputs() override;
-  // On the default stream. A kernel is loaded once for each stream that may launch it: correction
+  // On the default stream; other cards are told where collectives have their data. A kernel is loaded once for each stream that may launch it: correction
   // writes into the program, so that one copy would order the streams.
   void LoadPrograms() override;
   // Everything, with the copies; returns at once, unless the host keeps the dependencies, or a task
@@ -59,7 +59,10 @@ class TaskListRun final : public WorkloadRun {
   void WaitFor(runtime::SpyreStream& stream, size_t step);
   std::string NameOf(const TaskStep& step) const;  // of its tensor or task
   void LaunchTask(runtime::SpyreStream& stream, const Task& task);
-  // Waits for what it needs, computes, and is charged for it.
+  // The part of a whole that is this card's lies in the whole, and the cards are told of it.
+  void PlaceParts();
+  void WaitForAll(const TaskStep& step);  // that it waits for, and its stream
+  // Computes when all is there that it needs, and is charged for it.
   void ComputeTask(const TaskStep& step);
   // The elements of a tensor on the host; null in a timing-only run.
   HostData* HostDataOf(size_t tensor);
@@ -70,6 +73,8 @@ class TaskListRun final : public WorkloadRun {
   std::vector<TaskStep> steps_;
   std::map<size_t, flex::Event> events_;  // by the step that signals
   std::map<uint32_t, runtime::SpyreStream> streams_;
+  std::vector<runtime::CollectivePlace> collectives_;
+  std::map<size_t, size_t> collective_of_;  // by task
   std::vector<Programs> programs_;     // by kernel
   std::map<size_t, HostData> staged_;  // by tensor: of the list's own, as far as the host has them
   TaskListSummary summary_;

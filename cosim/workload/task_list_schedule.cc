@@ -58,8 +58,28 @@ class StepPlanner {
     Add({TaskStep::Kind::kHost, index, stream, {}, false}, needs);
   }
 
+  void AddCollective(size_t index) {
+    const Task& task = list_.tasks[index];
+    std::vector<size_t> needs = {*writer_[static_cast<size_t>(task.tensors.front())]};
+    for (const size_t earlier : task.after) needs.push_back(step_of_[earlier]);
+    const size_t step = steps_.size();
+    step_of_.push_back(step);
+    follower_.push_back(false);
+    Add({TaskStep::Kind::kCollective, index, flex::kDefaultStream, {}, false}, needs);
+    const auto result = static_cast<size_t>(task.tensors.back());
+    writer_[result] = step;
+    if (list_.tensors[result].is_output) AddCopyOut(index, result, flex::kDefaultStream, step);
+  }
+
+  void AddCopyOut(size_t index, size_t tensor, uint32_t stream, size_t writer) {
+    if (IsChangedLater(list_, index, static_cast<int>(tensor))) return;
+    on_host_[tensor] = static_cast<int64_t>(steps_.size());
+    Add({TaskStep::Kind::kCopyOut, tensor, stream, {}, false}, {writer});
+  }
+
   void AddTask(size_t index) {
     const Task& task = list_.tasks[index];
+    if (task.collective) return AddCollective(index);
     if (task.host_op) return AddHostTask(index);
     const std::vector<WorkloadTensor>& roles = list_.kernels[task.kernel].launched.tensors;
     const uint32_t stream = StreamOf(task, roles);
@@ -85,9 +105,7 @@ class StepPlanner {
       if (!roles[i].is_output) continue;
       const auto tensor = static_cast<size_t>(task.tensors[i]);
       writer_[tensor] = step;
-      if (!list_.tensors[tensor].is_output) continue;
-      on_host_[tensor] = static_cast<int64_t>(steps_.size());
-      Add({TaskStep::Kind::kCopyOut, tensor, stream, {}, false}, {step});
+      if (list_.tensors[tensor].is_output) AddCopyOut(index, tensor, stream, step);
     }
   }
 

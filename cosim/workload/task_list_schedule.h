@@ -12,8 +12,9 @@
 namespace spyre::cosim {
 
 struct TaskStep {
-  // kHost: the host waits for the steps of `waits` and for the stream, and computes.
-  enum class Kind : uint8_t { kCopyIn, kLaunch, kCopyOut, kHost };
+  // kHost: the host waits for the steps of `waits` and for the stream, and computes. kCollective:
+  // likewise, and takes its card's part in what several cards do together, on the default stream.
+  enum class Kind : uint8_t { kCopyIn, kLaunch, kCopyOut, kHost, kCollective };
   Kind kind = Kind::kLaunch;
   size_t subject = 0;         // position in the list's tensors of a copy, else in tasks
   uint32_t stream = 0;        // of the context

@@ -22,6 +22,8 @@
 #include "cosim/workload/task_list_run.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/front_end/front_end.h"
+#include "runtime/compiler/front_end/kernel_arguments.h"
+#include "runtime/compiler/list/collectives.h"
 #include "runtime/compiler/list/dead_code.h"
 #include "runtime/compiler/list/decompose.h"
 #include "runtime/compiler/list/list_uses.h"
@@ -84,10 +86,13 @@ class TaskListPlanner {
     plan_.issue.mode = IssueMode::kStreams;
     plan_.issue.dependencies = StreamDependencies::kOneStream;
     plan_.is_cut = true;
+    const bool by_cards = compiler::HasCollective(*graph_);
     return Finish(fmt::format("{} operation{}, cut by {}, as {} kernel{}", graph_->ops.size(),
                               Plural(graph_->ops.size()),
-                              by_plan ? "its plan" : "what the host computes", plan_.kernels.size(),
-                              Plural(plan_.kernels.size())));
+                              by_plan    ? "its plan"
+                              : by_cards ? "what several cards do together"
+                                         : "what the host computes",
+                              plan_.kernels.size(), Plural(plan_.kernels.size())));
   }
 
  private:
@@ -97,6 +102,21 @@ class TaskListPlanner {
         own_plan_(std::move(list.plan)),
         graph_(std::make_shared<NamedGraph>(std::move(list.graph))) {
     EliminateDeadCode();
+    compiler::CheckCollectives(*graph_, config_.cards.count);
+    CopyOperandsOfCollectives();
+  }
+
+  void CopyOperandsOfCollectives() {
+    const std::vector<size_t> origins = compiler::CopyOperandsOfCollectives(*graph_);
+    std::vector<OpTaskKeys> keys;
+    std::vector<size_t> position(keys_.size());  // behind a copy, of its collective
+    for (size_t i = 0; i < origins.size(); ++i) {
+      keys.push_back(keys_[origins[i]]);
+      position[origins[i]] = i;
+    }
+    for (OpTaskKeys& key : keys)
+      for (size_t& earlier : key.after) earlier = position[earlier];
+    keys_ = std::move(keys);
   }
 
   // No kernel is made of what no output needs. What comes after such an operation comes after what
@@ -150,7 +170,7 @@ class TaskListPlanner {
   // Computed by the host.
   bool IsOfHost(size_t tensor) const {
     return std::any_of(graph_->ops.begin(), graph_->ops.end(), [&](const NamedOp& op) {
-      return op.on_host && op.output == static_cast<int>(tensor);
+      return op.on_host && !compiler::IsCollective(op) && op.output == static_cast<int>(tensor);
     });
   }
 
@@ -167,11 +187,52 @@ class TaskListPlanner {
     return plan_.tasks.back();
   }
 
+  // Its operand is of a kernel, or of another collective: it has a place and a layout.
+  Task& AddCollective(size_t position) {
+    const NamedOp& op = graph_->ops[position];
+    const auto operand = static_cast<size_t>(op.inputs[0]);
+    const auto output = static_cast<size_t>(op.output);
+    const NamedTensor& result = graph_->tensors[output];
+    Task task;
+    task.name = result.name;
+    task.tensors = {places_[operand]};
+    const StickLayout layout = plan_.tensors[static_cast<size_t>(places_[operand])].layout;
+    task.collective = CollectiveCallOf(op, layout, config_.cards.algorithm);
+    sticks_[output] = op.into >= 0 && sticks_[operand] == op.reduced[0] ? op.into : sticks_[operand];
+    if (compiler::IsInPlace(op)) {
+      WorkloadTensor& tensor = plan_.tensors[static_cast<size_t>(places_[operand])];
+      places_[output] = places_[operand];
+      tensor.name = result.name;
+      tensor.is_output = IsOutput(op.output);
+    } else {
+      NamedTensor whole = result;
+      whole.stick = sticks_[output];
+      const StickLayout own = compiler::CallersLayout(*graph_, whole);
+      const std::vector<int>& dims = graph_->tensors[operand].dims;
+      const auto dim = std::find(dims.begin(), dims.end(), op.reduced[0]) - dims.begin();
+      const bool scatters = op.op == "reduce_scatter";
+      const int named = scatters ? op.reduced[0] : op.into;
+      CheckPartsLieBehindEachOther(
+          result.name, graph_->dims[static_cast<size_t>(named)].name, scatters ? layout : own,
+          scatters ? own : layout, static_cast<int>(dim));
+      task.tensors.push_back(places_[output] = AddTensor(op.output, own));
+    }
+    plan_.tasks.push_back(std::move(task));
+    return plan_.tasks.back();
+  }
+
+  bool IsOutput(int tensor) const {
+    const std::vector<int>& outputs = graph_->outputs;
+    return std::find(outputs.begin(), outputs.end(), tensor) != outputs.end();
+  }
+
   Task& AddTask(const std::vector<size_t>& ops) {
     for (const size_t op : ops) {
       if (!graph_->ops[op].on_host) continue;
-      if (ops.size() == 1) return AddHostTask(op);
-      throw BadInput("a loop is around '{}', which the host computes", NameOf({op}));
+      const bool is_collective = compiler::IsCollective(graph_->ops[op]);
+      if (ops.size() == 1) return is_collective ? AddCollective(op) : AddHostTask(op);
+      throw BadInput("a loop is around '{}', which {}", NameOf({op}),
+                     is_collective ? "several cards do together" : "the host computes");
     }
     const OpListPart part = TakeOut(*graph_, ops, sticks_, !own_plan_.empty());
     const std::string name = NameOf(ops);
@@ -264,11 +325,11 @@ class TaskListPlanner {
     WorkloadTensor tensor;
     tensor.name = named.name;
     tensor.is_input = named.origin == NamedTensor::Origin::kInput;
-    tensor.is_output =
-        std::find(graph_->outputs.begin(), graph_->outputs.end(), index) != graph_->outputs.end();
+    tensor.is_output = IsOutput(index);
     tensor.shape = graph_->Shape(named);
     tensor.file = named.file;
     tensor.causal = named.causal;
+    tensor.share = ShareOf(named);
     if (const int64_t limit = compiler::IndexLimit(*graph_, index); limit > 0)
       tensor.whole_below = limit;
     tensor.host_format = named.format;
@@ -339,8 +400,13 @@ Verification TaskListWorkload::Verify(const std::vector<HostData>& inputs,
                                       const std::vector<HostData>& outputs,
                                       const CheckOptions& options) const {
   TaskListVerifier verifier(plan_.tensors, inputs);
+  size_t collective = 0;
   for (const Task& task : plan_.tasks) {
-    if (task.host_op) {
+    if (task.collective) {
+      if (options.collectives == nullptr) throw InternalError("'{}' was not observed", task.name);
+      verifier.Run(*task.collective, options.card, options.collectives->at(collective++),
+                   task.tensors);
+    } else if (task.host_op) {
       verifier.Run(*plan_.operations, *task.host_op, task.tensors);
     } else {
       verifier.Run(plan_.kernels[task.kernel].launched, task.tensors);
@@ -356,10 +422,18 @@ std::vector<KernelFacts> TaskListWorkload::facts() const {
   return facts;
 }
 
+std::vector<NamedCollective> TaskListWorkload::collectives() const {
+  std::vector<NamedCollective> collectives;
+  for (const Task& task : plan_.tasks)
+    if (task.collective) collectives.push_back({task.name, *task.collective});
+  return collectives;
+}
+
 compiler::Kernel TaskListWorkload::CompileKernel() const {
   if (plan_.is_cut) {
     throw BadInput(
-        "the list of operations is cut into {} kernels, by its plan or by what the host computes; "
+        "the list of operations is cut into {} kernels, by its plan, by what the host computes or "
+        "by what several cards do together; "
         "compile writes one, run leaves them all in its spyrecode directory",
         plan_.kernels.size());
   }

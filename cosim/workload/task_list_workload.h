@@ -38,6 +38,7 @@ class TaskListWorkload final : public Workload {
   WorkloadWork Work() const override { return WorkOf(plan_); }
   compiler::Kernel CompileKernel() const override;
   std::vector<KernelFacts> facts() const override;
+  std::vector<NamedCollective> collectives() const override;
   const std::vector<std::string>& warnings() const override { return plan_.warnings; }
   const std::vector<compiler::Decision>& decisions() const override { return plan_.decisions; }
   const TaskListPlan& plan() const { return plan_; }

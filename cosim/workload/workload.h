@@ -27,6 +27,7 @@
 #include "cosim/workload/kernel_facts.h"
 #include "cosim/workload/model_summary.h"
 #include "cosim/workload/task_list_summary.h"
+#include "runtime/collectives/card_collectives.h"
 #include "runtime/compiler/ir/decision.h"
 #include "runtime/compiler/kernels/kernel.h"
 #include "runtime/compiler/op_spec/op_spec.h"
@@ -51,10 +52,18 @@ struct CompiledWorkload {
   std::vector<Chunks> chunks;                    // by tensor
 };
 
+// What several cards do together in the middle of a workload, and the name of its result.
+struct NamedCollective {
+  std::string result;
+  runtime::CollectiveCall call;
+};
+
 // The tensors of a run, each in the workload's order.
 struct RunTensors {
   std::vector<runtime::SpyreTensor> device;
   std::vector<HostData> inputs, outputs;  // both empty in a timing-only run
+  // What several cards do together in the middle of it; null: there is one card.
+  runtime::CardCollectives* collectives = nullptr;
 };
 
 // One run of a workload on a context. The context, the tensors and the workload must outlive it.
@@ -111,6 +120,8 @@ class Workload {
   // What the front end decided, of each kernel in order of its first launch; empty: it was not
   // asked.
   virtual std::vector<KernelFacts> facts() const { return {}; }
+  // What several cards do together in it, in order; empty: nothing.
+  virtual std::vector<NamedCollective> collectives() const { return {}; }
   // What its bundle was emitted from; null: nothing was emitted.
   virtual const compiler::KernelSource* source() const { return nullptr; }
 };

@@ -214,6 +214,12 @@ bool DeviceMemory::GetDirect(int /*id*/, tlm::tlm_generic_payload& payload, tlm:
   return true;
 }
 
+std::vector<uint8_t> DeviceMemory::Look(uint64_t base, uint64_t bytes) {
+  functional_.Join();
+  const uint8_t* const begin = contents_.At(base);
+  return {begin, begin + bytes};
+}
+
 void DeviceMemory::Clear(uint64_t base, uint64_t bytes) {
   functional_.Join();
   if (direct_given_) RevokeDirect();

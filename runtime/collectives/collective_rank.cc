@@ -20,13 +20,24 @@ std::string TitleOf(const CollectiveCall& call) {
 
 }  // namespace
 
+CollectiveTimes& CollectiveTimes::operator+=(const CollectiveTimes& other) {
+  send_ps += other.send_ps;
+  wait_ps += other.wait_ps;
+  compute_ps += other.compute_ps;
+  bytes_sent += other.bytes_sent;
+  steps += other.steps;
+  return *this;
+}
+
 CollectiveRank::CollectiveRank(flex::RuntimeContext& context, const Place& place,
-                               std::vector<Peer> peers, RankSignals& signals, Reduce reduce)
+                               std::vector<Peer> peers, RankSignals& signals, Reduce reduce,
+                               size_t calls)
     : context_(context),
       place_(place),
       peers_(std::move(peers)),
       signals_(signals),
-      reduce_(std::move(reduce)) {}
+      reduce_(std::move(reduce)),
+      calls_(calls) {}
 
 void CollectiveRank::Run(const CollectivePlan& plan) {
   title_ = TitleOf(plan.call);

@@ -48,6 +48,8 @@ struct CollectiveTimes {
   uint64_t compute_ps = 0;  // additions
   uint64_t bytes_sent = 0;
   uint64_t steps = 0;  // copies that it sent
+
+  CollectiveTimes& operator+=(const CollectiveTimes& other);
 };
 
 class CollectiveRank {
@@ -70,9 +72,10 @@ class CollectiveRank {
   using Reduce = std::function<void(const flex::DeviceHandle& into, const flex::DeviceHandle& from,
                                     uint64_t bytes)>;
 
-  // All must outlive this. peers: by rank.
+  // All must outlive this. peers: by rank. calls: that the rank has announced to `signals` when this
+  // one runs its first.
   CollectiveRank(flex::RuntimeContext& context, const Place& place, std::vector<Peer> peers,
-                 RankSignals& signals, Reduce reduce);
+                 RankSignals& signals, Reduce reduce, size_t calls = 0);
 
   void Run(const CollectivePlan& plan);
   const CollectiveTimes& times() const { return times_; }
@@ -95,7 +98,7 @@ class CollectiveRank {
   const Reduce reduce_;
   uint64_t block_bytes_ = 0;  // of the collective that runs
   std::string title_;         // "[AllReduce,Ring,65536]"
-  size_t calls_ = 0;
+  size_t calls_;
   CollectiveTimes times_;
 };
 

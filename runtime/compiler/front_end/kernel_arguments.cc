@@ -10,9 +10,7 @@
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
-namespace {
 
-// The layout over the shape that the caller has: without the last dimension of sparse sticks.
 StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
   const std::vector<int64_t> shape = named.Shape(tensor);
   if (tensor.stick == NamedTensor::kSparse)
@@ -24,6 +22,8 @@ StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
   order.push_back(static_cast<int>(stick - tensor.dims.begin()));
   return MakeLayout(shape, ContiguousStrides(shape), DeviceFormatOf(tensor.format), order);
 }
+
+namespace {
 
 int FindTensor(const NamedGraph& list, const std::string& name) {
   const auto it = std::find_if(list.tensors.begin(), list.tensors.end(),

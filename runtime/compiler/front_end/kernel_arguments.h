@@ -10,6 +10,10 @@
 
 namespace spyre::compiler {
 
+// How the caller has a tensor whose stick is chosen: over its own shape, without the last dimension
+// of sparse sticks.
+StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor);
+
 // In order of the kernel's arguments. `list` has its sticks planned, `graph` was lowered from it.
 std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Graph& graph);
 

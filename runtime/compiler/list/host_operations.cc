@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/compiler/list/collectives.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -47,7 +49,7 @@ CompileError Refusal(const NamedOp& op, const NamedTensor& operand, const std::s
 
 bool IsOnHost(const NamedGraph& graph, const NamedOp& op) {
   const OpEntry& entry = *FindNamedOperation(op.op);
-  if (entry.kind == EntryKind::kHost) return true;
+  if (entry.kind == EntryKind::kHost || entry.kind == EntryKind::kCollective) return true;
   if (entry.kind == EntryKind::kExtern) return false;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     const bool is_condition = entry.name == "where" && i == 0;
@@ -58,7 +60,7 @@ bool IsOnHost(const NamedGraph& graph, const NamedOp& op) {
 }
 
 void CheckIntegers(const NamedGraph& graph, const NamedOp& op) {
-  if (!op.on_host) return;
+  if (!op.on_host || IsCollective(op)) return;
   const OpEntry& entry = *FindNamedOperation(op.op);
   if (entry.HasIndices() && !IsWhole(OperandOf(graph, op, 1)))
     throw Refusal(op, OperandOf(graph, op, 1), "its indices are int32");
@@ -95,11 +97,13 @@ void RequireNoHostOperation(const NamedGraph& graph) {
   for (const NamedOp& op : graph.ops) {
     if (!op.on_host) continue;
     const std::string& result = graph.tensors[static_cast<size_t>(op.output)].name;
-    throw CompileError(
-        "Unsupported", "host_operation",
-        fmt::format("'{}' is computed by the host ('{}'), between two kernels: there "
-                    "is no one kernel of the list; `run` makes one of each part",
-                    result, op.op))
+    throw CompileError("Unsupported", "host_operation",
+                       fmt::format("'{}' is {} ('{}'), between two kernels: there "
+                                   "is no one kernel of the list; `run` makes one of each part",
+                                   result,
+                                   IsCollective(op) ? "what several cards do together"
+                                                    : "computed by the host",
+                                   op.op))
         .Subject(result);
   }
 }

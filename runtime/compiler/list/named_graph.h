@@ -44,6 +44,11 @@ struct NamedTensor {
   // Of an input: a mask that is added to scores. 0 where the index in the last dimension is at most
   // the one in the dimension before, else -65504, the lowest number of float16.
   bool causal = false;
+  // Of an input, where several cards run the list: what it says is the part of one card of a tensor
+  // that all of them have together, divided along this position in NamedGraph::dims; or every card
+  // has the same. Neither: each has elements of its own.
+  int split = kNoChoice;
+  bool same = false;
 
   static constexpr int kNoChoice = -1;
   static constexpr int kSparse = -2;  // one element in each stick
@@ -59,7 +64,8 @@ struct NamedOp {
   std::map<std::string, double> constants;  // "eps", "scale", "clipMin", ...
   int into = -1;  // of a slice or cat: the dimension that the output has instead of `reduced`
   std::string function = {};  // of an extern: what computes it, "aten.topk"
-  // The host computes it between two kernels: it is of OpEntry::kHost, or on integers.
+  // The host computes it between two kernels: it is of OpEntry::kHost, or on integers. Or several
+  // cards do it together (collectives.h).
   bool on_host = false;
 };
 

@@ -116,16 +116,32 @@ class GraphReader {
     for (size_t i = 0; i < List(value, "tensors").size(); ++i) {
       const std::string path = fmt::format("tensors[{}]", i);
       const Json& entry = value[i];
-      CheckKeys(entry, path, {"name", "dims", "stick", "file", "fill", "dtype"}, {"name", "dims"});
+      CheckKeys(entry, path, {"name", "dims", "stick", "file", "fill", "dtype", "split", "same"},
+                {"name", "dims"});
       NamedTensor tensor;
       tensor.name = Name(entry["name"], path + ".name");
       tensor.dims = DimList(entry["dims"], path + ".dims");
       if (entry.contains("dtype")) tensor.format = HostType(entry["dtype"], path + ".dtype", false);
-      if (entry.contains("stick")) tensor.stick = StickDim(entry["stick"], path, tensor);
+      if (entry.contains("stick")) tensor.stick = DimOf(entry["stick"], path + ".stick", tensor);
       if (entry.contains("file")) tensor.file = Text(entry["file"], path + ".file");
       if (entry.contains("fill")) tensor.causal = IsCausal(entry, path, tensor);
+      ReadShares(entry, path, tensor);
       AddTensor(std::move(tensor), path + ".name");
     }
+  }
+
+  // What the cards have of it.
+  void ReadShares(const Json& entry, const std::string& path, NamedTensor& tensor) {
+    if (entry.contains("same")) {
+      if (!entry["same"].is_boolean())
+        throw BadInput("{}.same = {} must be true or false", path, Show(entry["same"]));
+      tensor.same = entry["same"].get<bool>();
+    }
+    if (!entry.contains("split")) return;
+    tensor.split = DimOf(entry["split"], path + ".split", tensor);
+    if (tensor.same || tensor.causal)
+      throw BadInput("{}.split: every card has the same of '{}', as its {} says", path, tensor.name,
+                     tensor.same ? "same" : "fill");
   }
 
   static bool IsCausal(const Json& entry, const std::string& path, const NamedTensor& tensor) {
@@ -136,10 +152,10 @@ class GraphReader {
     return true;
   }
 
-  int StickDim(const Json& value, const std::string& path, const NamedTensor& tensor) {
-    const int dim = Dim(value, path + ".stick");
+  int DimOf(const Json& value, const std::string& path, const NamedTensor& tensor) {
+    const int dim = Dim(value, path);
     if (std::find(tensor.dims.begin(), tensor.dims.end(), dim) != tensor.dims.end()) return dim;
-    throw BadInput("{}.stick = {} is not a dimension of '{}' {}", path, Show(value), tensor.name,
+    throw BadInput("{} = {} is not a dimension of '{}' {}", path, Show(value), tensor.name,
                    graph_.ShapeText(tensor));
   }
 

@@ -49,6 +49,14 @@ class StickPlanner {
     const OpEntry& operation = *FindNamedOperation(op.op);
     const std::vector<int>& output = tensor(op.output).dims;
     std::vector<int> wanted;
+    if (operation.kind == OpEntry::Kind::kCollective) {  // the layout stays
+      const int known = stick(op.inputs[0]);
+      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      stick(op.output) = op.into >= 0 && wanted[0] == op.reduced[0] ? op.into : wanted[0];
+      Want(op.inputs[0], wanted[0]);
+      wants_.push_back(std::move(wanted));
+      return;
+    }
     if (op.on_host) {  // copies to the host and back know every layout
       for (const int input : op.inputs) wanted.push_back(stick(input));
       wants_.push_back(std::move(wanted));

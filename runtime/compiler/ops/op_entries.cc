@@ -384,6 +384,28 @@ void AddHostOperations(Table& table) {
       .gives_int32 = true;
 }
 
+// What all cards do together with a tensor of each (runtime/collectives/collective_call.h). The
+// collective `gather` has another name here, because that one chooses by indices.
+void AddCollectives(Table& table) {
+  const auto add = [&table](std::string_view name, std::string_view meaning) -> OpEntry& {
+    table.push_back(Means(Entry(name, EntryKind::kCollective, 1, 1), meaning));
+    return table.back();
+  };
+  add("all_reduce", "the sum of the tensors of all cards");
+  add("reduce", "on card `root` the sum of the tensors of all cards").constants = {"root"};
+  add("reduce_scatter",
+      "the sum of the tensors of all cards, of which each card has its part of `dim`")
+      .has_dim = true;
+  add("broadcast", "the tensor of card `root`").constants = {"root"};
+  add("all_gather", "the tensors of all cards one behind the other along `into`").has_dim = true;
+  OpEntry& gather = add("gather_to", "on card `root` what all_gather gives");
+  gather.has_dim = true;
+  gather.constants = {"root"};
+  add("send", "on card `peer` the tensor of card `root`, on the others their own").constants = {
+      "root", "peer"};
+  add("barrier", "the tensor itself, when all cards have come so far");
+}
+
 // Where windows lie is part of their input (SdscWindow): to sums and products they are dimensions.
 void AddWindows(Table& table) {
   table.push_back(InBundlesOnly(Means(Matmul("conv2d", "", MatmulFn::kSen169Fp16),
@@ -445,6 +467,7 @@ Table MakeTable() {
   AddMovesAndConversions(table);
   AddComposites(table);
   AddHostOperations(table);
+  AddCollectives(table);
   AddWindows(table);
   AddRefused(table);
   return table;

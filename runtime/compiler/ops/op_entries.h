@@ -30,6 +30,7 @@ struct OpEntry {
     kExtern,   // computed elsewhere (ExternKernel, FallbackKernel): passes leave it as it is
     kTopK,     // of the operand, with ranks, `into`, for `dim`
     kHost,     // computed by the host between two kernels: as `host_shape` says
+    kCollective,  // done by several cards between two kernels: as the operand, or `into` for `dim`
   };
 
   std::string_view name;
@@ -54,7 +55,10 @@ struct OpEntry {
   std::string_view meaning;  // where the functions of the vector unit do not say it
 
   // A dimension of the operands becomes another one, `into`.
-  bool HasInto() const { return kind == Kind::kView || kind == Kind::kCat || kind == Kind::kTopK; }
+  bool HasInto() const {
+    return kind == Kind::kView || kind == Kind::kCat || kind == Kind::kTopK ||
+           (kind == Kind::kCollective && has_dim);
+  }
   // Whether the second operand, of int32, numbers elements of the first.
   bool HasIndices() const { return Chooses() || name == "gather" || name == "scatter"; }
   // By its second operand, indices, among blocks of the first.
