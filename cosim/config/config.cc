@@ -343,6 +343,7 @@ RunConfig Build(toml::table document, const std::string& name, const fs::path& b
   }
   for (size_t i = 0; i < sets.size(); ++i)
     Reader(fields, "--set " + overrides[i], "", true, &config.given).Apply(sets[i]);
+  config.workload.cards = config.cards.count;
   FollowMemoryRate(memory_of_preset, config);
   ApplyCompiler(config);
   config.card.faults = ReadFaults(config.fault, config.card);

@@ -183,6 +183,7 @@ struct WorkloadConfig {
   std::vector<std::string> shapes;
   std::vector<std::string> args;
   NumberTable dims;
+  uint64_t cards = 1;  // that run it: cards.count, no key of its own
   // A list of operations instead of one (cosim/workload/op_list_workload.h), and how it is
   // compiled.
   std::string graph;
@@ -254,8 +255,8 @@ struct CardsConfig {
   uint64_t count = 1;
   runtime::Collective collective = runtime::Collective::kNone;  // of the outputs
   runtime::CollectiveAlgorithm algorithm = runtime::CollectiveAlgorithm::kAuto;
-  uint64_t root = 0, peer = 1;      // cards
-  uint64_t number = 0;  // of the card whose configuration this is: no key, sessions set it
+  uint64_t root = 0, peer = 1;  // cards
+  uint64_t number = 0;          // of the card whose configuration this is: no key, sessions set it
   model::SwitchConfig pcie_switch;  // [switch]
 };
 

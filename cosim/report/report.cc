@@ -269,6 +269,7 @@ std::string ReportJson(const RunResult& result, const RunDigest* reference,
   if (!result.cards.empty()) {
     report["cards"] = CardsJson(result);
     report["collective"] = CollectiveJson(result);
+    report["collectives"] = ListCollectivesJson(result);
   }
   report["management"] = {{"log", result.firmware_log}};
   if (result.fast) report["fast"] = FastJson(result);

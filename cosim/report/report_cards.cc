@@ -5,7 +5,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "base/joined.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_energy.h"
 #include "runtime/collectives/plan.h"
@@ -26,11 +31,61 @@ double SentBytesPerNs(const RunResult& result) {
   return ns == 0 ? 0 : static_cast<double>(bytes) / ns;
 }
 
-// "all_reduce by ring of 4 cards"
+std::string Title(const runtime::CollectiveCall& call) {
+  return fmt::format("{} by {}", runtime::Name(call.collective), runtime::Name(call.algorithm));
+}
+
+// "all_reduce by ring of 4 cards", "3 collectives of 4 cards (all_reduce by ring, barrier by tree)"
 std::string Title(const RunResult& result) {
-  const runtime::CollectiveCall& call = result.collective_call;
-  return fmt::format("{} by {} of {} cards", runtime::Name(call.collective),
-                     runtime::Name(call.algorithm), result.cards.size());
+  std::vector<std::string> titles;
+  for (const ListCollective& collective : result.list_collectives) {
+    const std::string title = Title(collective.call);
+    if (std::find(titles.begin(), titles.end(), title) == titles.end()) titles.push_back(title);
+  }
+  const size_t count = result.list_collectives.size(), cards = result.cards.size();
+  if (count > 1)
+    return fmt::format("{} collectives of {} cards ({})", count, cards, Joined(titles, ", "));
+  return fmt::format("{} of {} cards", count == 1 ? titles[0] : Title(result.collective_call),
+                     cards);
+}
+
+Json VerificationJson(const std::optional<Verification>& verification) {
+  Json json = {{"verified", nullptr}};
+  if (!verification) return json;
+  json["verified"] = verification->passed();
+  json["elements"] = verification->elements;
+  json["mismatches"] = verification->mismatches;
+  json["max_abs_error"] = verification->max_abs_error;
+  json["max_ulp_error"] = verification->max_ulp_error;
+  json["reference"] = verification->reference;
+  return json;
+}
+
+Json CallJson(const runtime::CollectiveCall& call, size_t ranks) {
+  return {{"operation", runtime::Name(call.collective)},
+          {"algorithm", runtime::Name(call.algorithm)},
+          {"ranks", ranks},
+          {"root", call.root},
+          {"peer", call.peer},
+          {"bytes", call.bytes}};
+}
+
+// Of all collectives together.
+std::string VerdictOfCollectives(const RunResult& result) {
+  Verification all;
+  bool is_verified = result.collective.has_value();
+  if (is_verified) all = *result.collective;
+  for (const ListCollective& collective : result.list_collectives) {
+    if (!collective.verification) continue;
+    is_verified = true;
+    all.elements += collective.verification->elements;
+    all.mismatches += collective.verification->mismatches;
+    all.beyond += collective.verification->beyond;
+    all.not_finite += collective.verification->not_finite;
+  }
+  if (!is_verified) return "";
+  if (all.passed()) return fmt::format("; {} elements of all cards bit-exact", all.elements);
+  return fmt::format("; WRONG: {} of {} elements", all.mismatches, all.elements);
 }
 
 std::string VerdictOf(const CardResult& card) {
@@ -42,6 +97,11 @@ std::string VerdictOf(const CardResult& card) {
 }  // namespace
 
 uint64_t CollectivePs(const RunResult& result) {
+  if (!result.list_collectives.empty()) {
+    return std::accumulate(
+        result.list_collectives.begin(), result.list_collectives.end(), uint64_t{0},
+        [](uint64_t ps, const ListCollective& collective) { return ps + collective.Ps(); });
+  }
   uint64_t begin = UINT64_MAX, end = 0;
   for (const CardResult& card : result.cards) {
     begin = std::min(begin, card.collective_begin_ps);
@@ -67,9 +127,9 @@ std::string CollectiveBound(const RunResult& result) {
   };
   const runtime::CollectiveTimes& times = slowest->communication;
   return fmt::format(
-      "the collective, {} of the time on {}: sending {}, adding {}, waiting {} (see what-if "
+      "the collective{}, {} of the time on {}: sending {}, adding {}, waiting {} (see what-if "
       "--resources)",
-      share(slowest->collective_end_ps - slowest->collective_begin_ps), slowest->name,
+      result.list_collectives.size() > 1 ? "s" : "", share(slowest->collective_ps), slowest->name,
       share(times.send_ps), share(times.compute_ps), share(times.wait_ps));
 }
 
@@ -88,7 +148,7 @@ Json CardsJson(const RunResult& result) {
          {"launch_ns", Ns(run.launch_end_ps - run.launch_begin_ps)},
          {"communication",
           {{"begin_ns", Ns(card.collective_begin_ps)},
-           {"time_ns", Ns(card.collective_end_ps - card.collective_begin_ps)},
+           {"time_ns", Ns(card.collective_ps)},
            {"send_ns", Ns(card.communication.send_ps)},
            {"wait_ns", Ns(card.communication.wait_ps)},
            {"compute_ns", Ns(card.communication.compute_ps)},
@@ -104,24 +164,32 @@ Json CardsJson(const RunResult& result) {
 
 Json CollectiveJson(const RunResult& result) {
   if (result.config.cards.collective == runtime::Collective::kNone) return nullptr;
-  Json json = {{"operation", runtime::Name(result.collective_call.collective)},
-               {"algorithm", runtime::Name(result.collective_call.algorithm)},
-               {"ranks", result.cards.size()},
-               {"root", result.collective_call.root},
-               {"peer", result.collective_call.peer},
-               {"bytes", result.collective_call.bytes},
-               {"time_ns", Ns(CollectivePs(result))},
-               {"sent_bytes_per_ns", SentBytesPerNs(result)},
-               {"verified", nullptr}};
-  if (result.collective) {
-    json["verified"] = result.collective->passed();
-    json["elements"] = result.collective->elements;
-    json["mismatches"] = result.collective->mismatches;
-    json["max_abs_error"] = result.collective->max_abs_error;
-    json["max_ulp_error"] = result.collective->max_ulp_error;
-    json["reference"] = result.collective->reference;
-  }
+  Json json = CallJson(result.collective_call, result.cards.size());
+  json["time_ns"] = Ns(CollectivePs(result));
+  json["sent_bytes_per_ns"] = SentBytesPerNs(result);
+  json.update(VerificationJson(result.collective));
   return json;
+}
+
+Json ListCollectivesJson(const RunResult& result) {
+  Json collectives = Json::array();
+  for (const ListCollective& collective : result.list_collectives) {
+    Json json = {{"name", collective.name}};
+    json.update(CallJson(collective.call, result.cards.size()));
+    json["time_ns"] = Ns(collective.Ps());
+    json.update(VerificationJson(collective.verification));
+    for (const ListCollective::Part& part : collective.parts) {
+      json["cards"].push_back({{"begin_ns", Ns(part.begin_ps)},
+                               {"time_ns", Ns(part.end_ps - part.begin_ps)},
+                               {"send_ns", Ns(part.times.send_ps)},
+                               {"wait_ns", Ns(part.times.wait_ps)},
+                               {"compute_ns", Ns(part.times.compute_ps)},
+                               {"bytes_sent", part.times.bytes_sent},
+                               {"steps", part.times.steps}});
+    }
+    collectives.push_back(std::move(json));
+  }
+  return collectives;
 }
 
 std::string CollectiveTime(const RunResult& result) {
@@ -139,8 +207,7 @@ std::string CardsTable(const RunResult& result, size_t width) {
       return ps == 0 ? std::string("-") : trace::FormatTime(ps);
     };
     table.Add({card.name, VerdictOf(card), text(card.run.end_ps - card.run.begin_ps),
-               text(card.run.launch_end_ps - card.run.launch_begin_ps),
-               text(card.collective_end_ps - card.collective_begin_ps),
+               text(card.run.launch_end_ps - card.run.launch_begin_ps), text(card.collective_ps),
                text(card.communication.send_ps), text(card.communication.wait_ps),
                text(card.communication.compute_ps),
                trace::FormatBytes(card.communication.bytes_sent)});
@@ -150,12 +217,7 @@ std::string CardsTable(const RunResult& result, size_t width) {
   if (CollectivePs(result) == 0) return text;
   text += fmt::format("  {}: {}, {:.2f} GB/s from a card", Title(result),
                       trace::FormatTime(CollectivePs(result)), SentBytesPerNs(result));
-  if (result.collective) {
-    text += result.collective->passed()
-                ? fmt::format("; {} elements of all cards bit-exact", result.collective->elements)
-                : fmt::format("; WRONG: {} of {} elements", result.collective->mismatches,
-                              result.collective->elements);
-  }
+  text += VerdictOfCollectives(result);
   return text + "\n";
 }
 

@@ -14,8 +14,11 @@ namespace spyre::cosim {
 // "cards" of report.json, and "collective"; that is null if the cards do nothing together.
 nlohmann::ordered_json CardsJson(const RunResult& result);
 nlohmann::ordered_json CollectiveJson(const RunResult& result);
-// From the beginning of the collective on the first card to its end on the last one; 0: there is
-// none.
+// "collectives" of report.json: those of a list, in order.
+nlohmann::ordered_json ListCollectivesJson(const RunResult& result);
+
+// From the beginning of the collective on the first card to its end on the last one, of several the
+// sum; 0: there is none.
 uint64_t CollectivePs(const RunResult& result);
 // From the first launch operation to the last one's end, or that of the collective.
 uint64_t ProgramPs(const RunResult& result);

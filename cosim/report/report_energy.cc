@@ -63,8 +63,9 @@ uint64_t TokensOf(const RunResult& result) {
   for (const TenantResult& tenant : result.tenants) tokens += TokensOf(tenant.run);
   for (const CardResult& card : result.cards) {
     // Outputs that are added up are parts of the same tokens.
-    if (tokens == 0 || result.config.cards.collective == runtime::Collective::kNone)
-      tokens += TokensOf(card.run);
+    const bool together = result.config.cards.collective != runtime::Collective::kNone ||
+                          !result.list_collectives.empty();
+    if (tokens == 0 || !together) tokens += TokensOf(card.run);
   }
   if (!result.tenants.empty() || !result.cards.empty()) return tokens;
   return result.model ? result.model->tokens() : result.config.workload.tokens;

@@ -131,6 +131,11 @@ std::vector<std::string> ProblemsOf(const RunResult& result, const RunDigest* re
           fmt::format("{}: its outputs differ from those of its run alone", tenant.name));
   }
   for (const CardResult& card : result.cards) AddMember(card, problems);
+  for (const ListCollective& collective : result.list_collectives) {
+    if (collective.verification && !collective.verification->passed())
+      problems.push_back(
+          fmt::format("{}: {}", collective.name, WhatIsWrong(*collective.verification)));
+  }
   if (result.collective && !result.collective->passed())
     problems.push_back(fmt::format("the collective: {}", WhatIsWrong(*result.collective)));
   if (reference != nullptr && !result.formula) {

@@ -67,8 +67,8 @@ class CardRank {
     runtime::CollectiveTimes parts;
   };
 
-  // Opens the window, allocates inbox and results that have no place, loads the additions and learns
-  // of the others. plans: one for each place; they must outlive this.
+  // Opens the window, allocates inbox and results that have no place, loads the additions and
+  // learns of the others. plans: one for each place; they must outlive this.
   CardRank(flex::RuntimeContext& context, CardGroup& group, size_t rank,
            const std::vector<runtime::CollectivePlan>& plans,
            const std::vector<runtime::CollectivePlace>& places,

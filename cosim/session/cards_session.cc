@@ -161,8 +161,8 @@ class CardsSession : public SessionRun {
     }
     void Note(size_t number, const CardRank::Times& times) {
       if (session_.in_list())
-        session_.result_.list_collectives[number].parts[member_.card] = {times.begin_ps, times.end_ps,
-                                                                         times.parts};
+        session_.result_.list_collectives[number].parts[member_.card] = {times.begin_ps,
+                                                                         times.end_ps, times.parts};
       CardResult& card = session_.result_.cards[member_.card];
       if (card.collective_ps == 0) card.collective_begin_ps = times.begin_ps;
       card.collective_end_ps = times.end_ps;
@@ -246,7 +246,7 @@ class CardsSession : public SessionRun {
   std::unique_ptr<trace::Recorder> switch_recorder_;
   std::vector<std::string> additions_;
   std::optional<CardGroup> group_;
-  std::vector<runtime::CollectivePlan> plans_;  // of the list, or the one of the output
+  std::vector<runtime::CollectivePlan> plans_;         // of the list, or the one of the output
   std::vector<std::vector<CollectiveImages>> images_;  // of each card, around each of them
 };
 

@@ -210,8 +210,12 @@ void FunctionRun::Verify(const std::vector<HostData>* outputs,
   }
   const WallTimer timer(result_.wall.verify);
   Tell("verify");
-  const CheckOptions options{config_.workload.verify == VerifyMode::kSample, config_.workload.seed,
-                             config_.workload.tolerance, {}, config_.cards.number, collectives};
+  const CheckOptions options{config_.workload.verify == VerifyMode::kSample,
+                             config_.workload.seed,
+                             config_.workload.tolerance,
+                             {},
+                             config_.cards.number,
+                             collectives};
   result_.verification =
       workload_->Verify(tensors_.inputs, outputs == nullptr ? tensors_.outputs : *outputs, options);
 }

@@ -97,6 +97,9 @@ void AddUp(RunResult& result) {
   for (const TenantResult& tenant : result.tenants) Add(result, tenant);
   for (const CardResult& card : result.cards) Add(result, card);
   if (result.collective) Add(result.verification, *result.collective, "collective");
+  for (const ListCollective& collective : result.list_collectives)
+    if (collective.verification)
+      Add(result.verification, *collective.verification, collective.name.c_str());
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
                      return a.finished_ps < b.finished_ps;

@@ -36,7 +36,7 @@ struct WorkloadTensor {
   std::string file;                // input file, "" if generated
   std::optional<double> constant;  // of a constant of a list of operations: its one element
   bool causal = false;             // NamedTensor::causal
-  CardShare share;                     // of several cards
+  CardShare share;                 // of several cards
   double mean = 0, scale = 1;      // of generated data: mean + scale * what the distribution gives
   std::optional<int64_t> whole_below;    // generated data are whole numbers from 0 on, below this
   std::shared_ptr<const HostData> data;  // of an input that the workload knows; null: as above

@@ -20,7 +20,7 @@ namespace {
 // On the host, with every bit of the card's.
 DataFormat ExactFormat(const WorkloadTensor& tensor) {
   return tensor.layout.format == DataFormat::kSen169Fp16 ? DataFormat::kIeeeFp32
-                                                          : tensor.host_format;
+                                                         : tensor.host_format;
 }
 HostData Exact(const WorkloadTensor& tensor, const std::vector<uint8_t>& image) {
   return FromDeviceImage(tensor.layout, ExactFormat(tensor), image);

@@ -24,6 +24,7 @@
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
+#include "runtime/compiler/ir/expression.h"
 #include "runtime/compiler/list/host_operations.h"
 #include "runtime/compiler/list/list_uses.h"
 #include "runtime/flex/scheduler.h"
@@ -58,6 +59,24 @@ Json ReadOpListFile(const std::string& path) {
       tensor["file"] = (fs::path(path).parent_path() / file).lexically_normal().string();
   }
   return value;
+}
+
+// The symbol `cards` has the number of cards as its size, where sizes are made of it.
+void GiveCards(Json& list, uint64_t cards) {
+  const auto dims = list.find("dims");
+  if (dims == list.end() || !dims->is_object() || dims->contains("cards")) return;
+  for (const Json& size : *dims) {
+    if (!size.is_string()) continue;
+    try {
+      const auto symbols =
+          compiler::FreeSymbols(compiler::ParseExpression(size.get<std::string>()));
+      if (std::find(symbols.begin(), symbols.end(), "cards") == symbols.end()) continue;
+    } catch (const Error&) {
+      continue;  // the reader of the list will say why
+    }
+    (*dims)["cards"] = cards;
+    return;
+  }
 }
 
 OpTaskKeys TakeTaskKeys(Json& op, size_t index, const std::vector<std::string>& earlier) {
@@ -180,6 +199,7 @@ OpList ReadWholeOpList(const WorkloadConfig& workload) {
     throw BadInput("{}: a graph between passes, no list: name it in workload.bundle",
                    workload.graph);
   for (const auto& [name, size] : workload.dims) value["dims"][name] = size;
+  GiveCards(value, workload.cards);
   const auto take = [&](const char* key, const TableList& tables) {
     if (!tables.json.empty()) value[key] = JsonOf(tables.json);
   };

@@ -64,7 +64,8 @@ WorkloadWork WorkOf(const TaskListPlan& plan) {
   for (const Task& task : plan.tasks) {
     if (task.collective) {
       throw BadInput(
-          "'{}' is what several cards do together, for which there is no closed form; card.fidelity "
+          "'{}' is what several cards do together, for which there is no closed form; "
+          "card.fidelity "
           "= \"timed\" simulates the list",
           task.name);
     }

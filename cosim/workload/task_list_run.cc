@@ -94,8 +94,7 @@ TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list
       throw BadInput(
           "'{}' is {}, and the host waits for the card: a task graph has no such task; use "
           "workload.issue.mode = \"streams\" or \"program\"",
-          task.name,
-          task.collective ? "what several cards do together" : "computed by the host");
+          task.name, task.collective ? "what several cards do together" : "computed by the host");
     }
   }
   summary_.kernels = list_.kernels.size();
@@ -336,8 +335,7 @@ void TaskListRun::ComputeTask(const TaskStep& step) {
 }
 
 std::string TaskListRun::NameOf(const TaskStep& step) const {
-  const bool copies =
-      step.kind == TaskStep::Kind::kCopyIn || step.kind == TaskStep::Kind::kCopyOut;
+  const bool copies = step.kind == TaskStep::Kind::kCopyIn || step.kind == TaskStep::Kind::kCopyOut;
   return !copies ? list_.tasks[step.subject].name : list_.tensors[step.subject].name;
 }
 

@@ -32,8 +32,9 @@ class TaskListRun final : public WorkloadRun {
 
   // Copies the resident tensors; the others are copied among the launches.
   void CopyInputs() override;
-  // On the default stream; other cards are told where collectives have their data. A kernel is loaded once for each stream that may launch it: correction
-  // writes into the program, so that one copy would order the streams.
+  // On the default stream; other cards are told where collectives have their data. A kernel is
+  // loaded once for each stream that may launch it: correction writes into the program, so that one
+  // copy would order the streams.
   void LoadPrograms() override;
   // Everything, with the copies; returns at once, unless the host keeps the dependencies, or a task
   // graph releases.
@@ -75,7 +76,7 @@ class TaskListRun final : public WorkloadRun {
   std::map<uint32_t, runtime::SpyreStream> streams_;
   std::vector<runtime::CollectivePlace> collectives_;
   std::map<size_t, size_t> collective_of_;  // by task
-  std::vector<Programs> programs_;     // by kernel
+  std::vector<Programs> programs_;          // by kernel
   std::map<size_t, HostData> staged_;  // by tensor: of the list's own, as far as the host has them
   TaskListSummary summary_;
 };

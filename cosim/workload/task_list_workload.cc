@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// In one file because kernels, what the host computes and what cards do together share one table of
+// places and sticks.
 #include "cosim/workload/task_list_workload.h"
 
 #include <fmt/format.h>
@@ -144,6 +146,11 @@ class TaskListPlanner {
   }
 
   TaskListPlan Finish(std::string description) {
+    if (compiler::HasCollective(*graph_)) {  // inputs are on the cards, as those of one program
+      for (const WorkloadTensor& tensor : plan_.tensors)
+        if (tensor.is_input && !tensor.layout.device_size.empty())
+          plan_.resident.push_back(tensor.position);
+    }
     for (WorkloadTensor& tensor : plan_.tensors)
       if (tensor.layout.device_size.empty())  // no kernel sees it
         tensor.layout = DefaultLayout(tensor.shape, DeviceFormatOf(tensor.host_format));
@@ -198,7 +205,8 @@ class TaskListPlanner {
     task.tensors = {places_[operand]};
     const StickLayout layout = plan_.tensors[static_cast<size_t>(places_[operand])].layout;
     task.collective = CollectiveCallOf(op, layout, config_.cards.algorithm);
-    sticks_[output] = op.into >= 0 && sticks_[operand] == op.reduced[0] ? op.into : sticks_[operand];
+    sticks_[output] =
+        op.into >= 0 && sticks_[operand] == op.reduced[0] ? op.into : sticks_[operand];
     if (compiler::IsInPlace(op)) {
       WorkloadTensor& tensor = plan_.tensors[static_cast<size_t>(places_[operand])];
       places_[output] = places_[operand];
@@ -212,9 +220,9 @@ class TaskListPlanner {
       const auto dim = std::find(dims.begin(), dims.end(), op.reduced[0]) - dims.begin();
       const bool scatters = op.op == "reduce_scatter";
       const int named = scatters ? op.reduced[0] : op.into;
-      CheckPartsLieBehindEachOther(
-          result.name, graph_->dims[static_cast<size_t>(named)].name, scatters ? layout : own,
-          scatters ? own : layout, static_cast<int>(dim));
+      CheckPartsLieBehindEachOther(result.name, graph_->dims[static_cast<size_t>(named)].name,
+                                   scatters ? layout : own, scatters ? own : layout,
+                                   static_cast<int>(dim));
       task.tensors.push_back(places_[output] = AddTensor(op.output, own));
     }
     plan_.tasks.push_back(std::move(task));

@@ -56,8 +56,8 @@ class DeviceMemory : public sc_core::sc_module {
   void SetRest(const Rest& rest) { channels_.SetRest(rest, NowPs()); }
   // Makes [base, base + bytes), which is in memory, zero. Takes no time here: who asks counts it.
   void Clear(uint64_t base, uint64_t bytes);
-  // What [base, base + bytes), which is in memory, holds now, for who looks at the card from outside;
-  // takes no time.
+  // What [base, base + bytes), which is in memory, holds now, for who looks at the card from
+  // outside; takes no time.
   std::vector<uint8_t> Look(uint64_t base, uint64_t bytes);
   std::vector<UnitStatistics> Statistics() const;
 

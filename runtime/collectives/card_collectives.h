@@ -15,8 +15,8 @@
 namespace spyre::runtime {
 
 // Where one collective has its data on this card: call.bytes at `data`, and of a gather a block for
-// each card from `result` on, of which this card's own is not written. Empty: whoever runs the cards
-// finds a place for it.
+// each card from `result` on, of which this card's own is not written. Empty: whoever runs the
+// cards finds a place for it.
 struct CollectivePlace {
   CollectiveCall call;
   flex::DeviceHandle data;

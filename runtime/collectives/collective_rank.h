@@ -72,8 +72,8 @@ class CollectiveRank {
   using Reduce = std::function<void(const flex::DeviceHandle& into, const flex::DeviceHandle& from,
                                     uint64_t bytes)>;
 
-  // All must outlive this. peers: by rank. calls: that the rank has announced to `signals` when this
-  // one runs its first.
+  // All must outlive this. peers: by rank. calls: that the rank has announced to `signals` when
+  // this one runs its first.
   CollectiveRank(flex::RuntimeContext& context, const Place& place, std::vector<Peer> peers,
                  RankSignals& signals, Reduce reduce, size_t calls = 0);
 

@@ -31,7 +31,8 @@ void CheckCard(const NamedGraph& graph, const NamedOp& op, const char* key, uint
   const auto given = op.constants.find(key);
   if (given == op.constants.end()) return;
   const double card = given->second;
-  if (card >= 0 && card < static_cast<double>(cards) && card == static_cast<double>(CardOf(op, key)))
+  if (card >= 0 && card < static_cast<double>(cards) &&
+      card == static_cast<double>(CardOf(op, key)))
     return;
   throw BadInput("'{}' ({}): {} = {}: there are {} cards, numbered from 0",
                  ResultOf(graph, op).name, op.op, key, card, cards);
@@ -86,9 +87,10 @@ void CheckCollectives(const NamedGraph& graph, uint64_t cards) {
     std::vector<int> dims = graph.tensors[static_cast<size_t>(op.inputs[0])].dims;
     if (!IsInPlace(op)) std::replace(dims.begin(), dims.end(), op.reduced[0], op.into);
     if (dims == result.dims) continue;
-    throw BadInput("'{}' ({}): `dims` = {} is another order than that of its operand, and the cards "
-                   "move elements as they lie",
-                   result.name, op.op, graph.ShapeText(result));
+    throw BadInput(
+        "'{}' ({}): `dims` = {} is another order than that of its operand, and the cards "
+        "move elements as they lie",
+        result.name, op.op, graph.ShapeText(result));
   }
 }
 

@@ -97,13 +97,13 @@ void RequireNoHostOperation(const NamedGraph& graph) {
   for (const NamedOp& op : graph.ops) {
     if (!op.on_host) continue;
     const std::string& result = graph.tensors[static_cast<size_t>(op.output)].name;
-    throw CompileError("Unsupported", "host_operation",
-                       fmt::format("'{}' is {} ('{}'), between two kernels: there "
-                                   "is no one kernel of the list; `run` makes one of each part",
-                                   result,
-                                   IsCollective(op) ? "what several cards do together"
-                                                    : "computed by the host",
-                                   op.op))
+    throw CompileError(
+        "Unsupported", "host_operation",
+        fmt::format("'{}' is {} ('{}'), between two kernels: there "
+                    "is no one kernel of the list; `run` makes one of each part",
+                    result,
+                    IsCollective(op) ? "what several cards do together" : "computed by the host",
+                    op.op))
         .Subject(result);
   }
 }

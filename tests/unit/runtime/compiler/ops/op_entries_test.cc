@@ -130,6 +130,8 @@ std::string Shape(const OpEntry& entry) {
           return "of the second, with what else the first has";
       }
       break;
+    case OpEntry::Kind::kCollective:
+      return entry.has_dim ? "`into` for `dim`" : "of the operand";
     case OpEntry::Kind::kExtern:
       break;
   }
