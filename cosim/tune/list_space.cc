@@ -25,6 +25,7 @@ constexpr Choice kChoices[] = {
     {"workload.tiling", true},
     {"workload.agree", true},
     {"workload.issue.streams", true},
+    {"cards.algorithm", false},
     {"workload.lx_solver", false},
     {"workload.issue.dependencies", false},
     {"workload.issue.release", false},

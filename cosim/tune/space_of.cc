@@ -15,12 +15,6 @@ std::unique_ptr<PlanSpace> SpaceOf(const RunConfig& config, const FixedKeys& fix
         "tune: this configuration runs several workloads at once ([[tenant]]); tune the "
         "configuration of each by itself");
   }
-  if (config.cards.count > 1) {
-    throw BadInput(
-        "tune: this configuration has several cards (cards.count = {}); tune the workload of one, "
-        "with cards.count = 1",
-        config.cards.count);
-  }
   switch (KindOf(config.workload)) {
     case WorkloadKind::kBundle:
       throw BadInput(

@@ -90,11 +90,11 @@ TaskListRun::TaskListRun(flex::RuntimeContext& context, const TaskListPlan& list
   for (const Task& task : list_.tasks) {
     if (!task.host_op && !task.collective) continue;
     --summary_.tasks;
-    if (IsTaskGraph(list.issue)) {
+    if (task.host_op && IsTaskGraph(list.issue)) {
       throw BadInput(
-          "'{}' is {}, and the host waits for the card: a task graph has no such task; use "
-          "workload.issue.mode = \"streams\" or \"program\"",
-          task.name, task.collective ? "what several cards do together" : "computed by the host");
+          "'{}' is computed by the host, which waits for the card: a task graph has no such task; "
+          "use workload.issue.mode = \"streams\" or \"program\"",
+          task.name);
     }
   }
   summary_.kernels = list_.kernels.size();

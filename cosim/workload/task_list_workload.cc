@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// In one file because kernels, what the host computes and what cards do together share one table of
-// places and sticks.
+// It is in one file because kernels, what the host computes and what cards do together share one
+// table of places and sticks.
 #include "cosim/workload/task_list_workload.h"
 
 #include <fmt/format.h>
@@ -200,6 +200,13 @@ class TaskListPlanner {
     const auto operand = static_cast<size_t>(op.inputs[0]);
     const auto output = static_cast<size_t>(op.output);
     const NamedTensor& result = graph_->tensors[output];
+    if (KindOf(config_.workload) == WorkloadKind::kTaskGraph) {
+      throw BadInput(
+          "'{}' is what several cards do together, and the host waits for the card: a task graph "
+          "has "
+          "no such task; use workload.issue.mode = \"streams\" or \"program\"",
+          result.name);
+    }
     Task task;
     task.name = result.name;
     task.tensors = {places_[operand]};

@@ -157,22 +157,25 @@ TEST(ListCollectives, AreInTheReportOneByOne) {
   EXPECT_LT(CollectivePs(result), ProgramPs(result));
 }
 
-// With streams, what other streams were given before goes on while the cards exchange data.
+// What other streams were given before goes on while the cards exchange data, if the card lets
+// copies and kernels overlap.
 TEST(ListCollectives, OverlapWithKernelsOfOtherStreams) {
   json list = json::parse(R"({
-    "dims": {"S": 128, "H": 512},
+    "dims": {"S": 128, "H": 512, "N": 512},
     "tensors": [{"name": "a", "dims": ["S", "H"]}, {"name": "b", "dims": ["S", "H"]},
-                {"name": "w", "dims": ["H", "H"]}],
+                {"name": "w", "dims": ["H", "N"]}],
     "ops": [{"op": "neg", "inputs": ["a"], "output": "na", "stream": 1},
             {"op": "matmul", "inputs": ["b", "w"], "output": "bw", "stream": 2},
             {"op": "all_reduce", "inputs": ["na"], "output": "sa"}]})");
   const auto ns = [&](const char* first) {
-    list["ops"][1]["stream"] = 2;
-    if (std::string(first) == "in turn") list["ops"][1]["after"] = {"sa"};
-    if (std::string(first) == "in turn") std::swap(list["ops"][1], list["ops"][2]);
+    if (std::string(first) == "in turn") {
+      list["ops"][1]["after"] = {"sa"};
+      std::swap(list["ops"][1], list["ops"][2]);
+    }
     return std::stod(RunInChild([&list] {
-      const RunResult result = RunList(list, {"cards.count=2", "workload.functional=false"},
-                                       "[workload.issue]\nmode = \"streams\"\n");
+      const RunResult result = RunList(
+          list, {"cards.count=2", "workload.functional=false", "card.concurrency=pipelined"},
+          "[workload.issue]\nmode = \"streams\"\n");
       return fmt::format("{}", result.LaunchPs() / 1000);
     }));
   };

@@ -69,6 +69,46 @@ size_t CardOf(const NamedOp& op, const char* key) {
   return std::string(key) == "peer" ? 1 : 0;
 }
 
+std::vector<int> CollectiveDims(const NamedGraph& graph, const NamedOp& op) {
+  const NamedTensor& input = graph.tensors[static_cast<size_t>(op.inputs[0])];
+  if (input.origin == NamedTensor::Origin::kConstant)
+    throw BadInput("'{}' of a number: it is for tensors", op.op);
+  const bool adds = op.op == "all_reduce" || op.op == "reduce" || op.op == "reduce_scatter";
+  if (adds && input.format != DataFormat::kIeeeFp16) {
+    throw CompileError("Unsupported", "dtype",
+                       fmt::format("'{}' of '{}', which is {}: cards add float16", op.op,
+                                   input.name, HostTypeName(input.format)))
+        .Subject(input.name);
+  }
+  if (input.format != DataFormat::kIeeeFp16 && input.format != DataFormat::kIeeeFp32) {
+    throw CompileError("Unsupported", "dtype",
+                       fmt::format("'{}' of '{}', which is {}: cards give each other float16 and "
+                                   "float32",
+                                   op.op, input.name, HostTypeName(input.format)))
+        .Subject(input.name);
+  }
+  if (!FindNamedOperation(op.op)->has_dim) return input.dims;
+  if (op.reduced.size() != 1 || op.into < 0)
+    throw BadInput("'{}' needs `dim` and `into`: one dimension, and the one it becomes", op.op);
+  const NamedDim& dim = graph.dims[static_cast<size_t>(op.reduced[0])];
+  const NamedDim& into = graph.dims[static_cast<size_t>(op.into)];
+  if (!HasDim(input.dims, op.reduced[0]))
+    throw BadInput("dimension '{}' is not in {} {}", dim.name, input.name, graph.ShapeText(input));
+  if (HasDim(input.dims, op.into)) {
+    throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
+                   op.op, into.name, input.name, graph.ShapeText(input));
+  }
+  const bool scatters = op.op == "reduce_scatter";
+  const int64_t whole = scatters ? dim.size : into.size, part = scatters ? into.size : dim.size;
+  if (whole % part != 0) {
+    throw BadInput("'{}' of {} = {} into {} = {}: the whole must be the parts of all cards", op.op,
+                   dim.name, dim.size, into.name, into.size);
+  }
+  std::vector<int> dims = input.dims;
+  std::replace(dims.begin(), dims.end(), op.reduced[0], op.into);
+  return dims;
+}
+
 void CheckCollectives(const NamedGraph& graph, uint64_t cards) {
   for (const NamedOp& op : graph.ops) {
     if (!IsCollective(op)) continue;

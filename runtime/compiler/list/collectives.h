@@ -21,6 +21,10 @@ bool HasCollective(const NamedGraph& graph);
 // the whole beside that of a part.
 bool IsInPlace(const NamedOp& op);
 
+// The dimensions of the result: those of the operand, with `into` for `dim` where the cards have
+// parts of it. Throws CompileError (Unsupported, `dtype`) for elements that cards do not exchange.
+std::vector<int> CollectiveDims(const NamedGraph& graph, const NamedOp& op);
+
 // The card that `root` or `peer` names; without the key 0 and 1.
 size_t CardOf(const NamedOp& op, const char* key);
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runtime/compiler/list/collectives.h"
 #include "runtime/compiler/list/host_operations.h"
 
 namespace spyre::compiler {
@@ -157,46 +158,6 @@ std::vector<int> SliceDims(const NamedGraph& graph, const NamedOp& op) {
       start + static_cast<double>(into.size) > static_cast<double>(dim.size)) {
     throw BadInput("'{}' of {} = {} from {} on, {} = {} elements: it lies outside", op.op, dim.name,
                    dim.size, start, into.name, into.size);
-  }
-  std::vector<int> dims = input.dims;
-  std::replace(dims.begin(), dims.end(), op.reduced[0], op.into);
-  return dims;
-}
-
-// The dimensions of the operand, with `into` for `dim` where the cards have parts of it.
-std::vector<int> CollectiveDims(const NamedGraph& graph, const NamedOp& op, const OpEntry& entry) {
-  const NamedTensor& input = Operand(graph, op, 0);
-  if (input.origin == NamedTensor::Origin::kConstant)
-    throw BadInput("'{}' of a number: it is for tensors", op.op);
-  const bool adds = op.op == "all_reduce" || op.op == "reduce" || op.op == "reduce_scatter";
-  if (adds && input.format != DataFormat::kIeeeFp16) {
-    throw CompileError("Unsupported", "dtype",
-                       fmt::format("'{}' of '{}', which is {}: cards add float16", op.op,
-                                   input.name, HostTypeName(input.format)))
-        .Subject(input.name);
-  }
-  if (input.format != DataFormat::kIeeeFp16 && input.format != DataFormat::kIeeeFp32) {
-    throw CompileError("Unsupported", "dtype",
-                       fmt::format("'{}' of '{}', which is {}: cards give each other float16 and "
-                                   "float32",
-                                   op.op, input.name, HostTypeName(input.format)))
-        .Subject(input.name);
-  }
-  if (!entry.has_dim) return input.dims;
-  RequireReduced(graph, op);
-  if (op.reduced.size() != 1 || op.into < 0)
-    throw BadInput("'{}' needs `dim` and `into`: one dimension, and the one it becomes", op.op);
-  const NamedDim& dim = graph.dims[static_cast<size_t>(op.reduced[0])];
-  const NamedDim& into = graph.dims[static_cast<size_t>(op.into)];
-  if (HasDim(input.dims, op.into)) {
-    throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
-                   op.op, into.name, input.name, graph.ShapeText(input));
-  }
-  const bool scatters = op.op == "reduce_scatter";
-  const int64_t whole = scatters ? dim.size : into.size, part = scatters ? into.size : dim.size;
-  if (whole % part != 0) {
-    throw BadInput("'{}' of {} = {} into {} = {}: the whole must be the parts of all cards", op.op,
-                   dim.name, dim.size, into.name, into.size);
   }
   std::vector<int> dims = input.dims;
   std::replace(dims.begin(), dims.end(), op.reduced[0], op.into);
@@ -415,7 +376,7 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   const OpEntry& operation = *FindNamedOperation(op.op);
   op.on_host = IsOnHost(graph, op);
   CheckIntegers(graph, op);
-  if (operation.kind == EntryKind::kCollective) return CollectiveDims(graph, op, operation);
+  if (operation.kind == EntryKind::kCollective) return CollectiveDims(graph, op);
   if (operation.kind == EntryKind::kHost) return HostDims(graph, op, operation);
   if (operation.kind == EntryKind::kGather) return GatherDims(graph, op);
   if (operation.kind == EntryKind::kScatter) return ScatterDims(graph, op);

@@ -85,6 +85,8 @@ std::string Types(const OpEntry& entry) {
   if (entry.gives_int32) return "any; gives int32";
   if (entry.kind == OpEntry::Kind::kHost)
     return entry.name.rfind("bitwise", 0) == 0 ? "int32" : "float16, float32, int32";
+  if (entry.kind == OpEntry::Kind::kCollective)
+    return entry.meaning.find("sum") != std::string_view::npos ? "float16" : "float16, float32";
   if (entry.op_funcs.empty()) return "";
   switch (entry.op_funcs.front().op_class) {
     case OpFuncClass::kMatmul:
@@ -154,6 +156,7 @@ std::string Instructions(const OpEntry& entry) {
   if (entry.kind == OpEntry::Kind::kGather) return Code("load") + " of a block for each index";
   if (entry.kind == OpEntry::Kind::kScatter) return Code("store") + " of a block for each index";
   if (entry.kind == OpEntry::Kind::kHost) return "nothing: the host does";
+  if (entry.kind == OpEntry::Kind::kCollective) return "copies to other cards, and additions";
   if (entry.op_funcs.empty()) return "nothing";
   const OpFunc& func = entry.op_funcs.front();
   switch (func.op_class) {
