@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// All are in one file because each kind of operation decides which dimensions its output has, which
+// inputs it takes, and they share the few rules at the top.
 #include "runtime/compiler/list/named_graph.h"
 
 #include <fmt/format.h>
