@@ -176,7 +176,7 @@ TEST_F(CommandLineTest, BadInputEndsWithStatus2AndAUsefulMessage) {
   expect(RunToml("[workload]\nop = \"neg\"\nrows = 8388608\ncols = 1024\ntile = { rows = 65536 }\n"
                  "functional = false\n"),
          "17179869184 bytes");
-  expect(RunToml("[workload]\nop = \"softmax\"\ncols = 2000000\n"), "LX");
+  expect(RunToml("[workload]\nop = \"softmax\"\ncols = 2000000\nschedule = \"own\"\n"), "LX");
   expect(RunToml("[workload]\nop = \"nge\"\ncols = 64\n"), "did you mean 'neg'?");
   expect(RunToml(kMatmul, "--set workload.inputs.a=no.npy"), "no.npy: cannot read the tensor");
   expect(Call("run"), "CONFIG is required");

@@ -46,15 +46,15 @@ TEST_P(ListAttention, GivesTheValuesOfTheFormula) {
     for (const auto* some : {&more, &last}) all.insert(all.end(), some->begin(), some->end());
     return all;
   };
-  const nlohmann::json list = {{"dims",
-                                {{"G", s.groups},
-                                 {"H", s.heads},
-                                 {"S", s.rows},
-                                 {"U", s.key_parts},
-                                 {"T", s.keys / s.key_parts},
-                                 {"P", s.depth_parts},
-                                 {"D", s.depth / s.depth_parts},
-                                 {"E", s.value_depth}}},
+  nlohmann::json sizes = {{"G", s.groups},
+                          {"H", s.heads},
+                          {"S", s.rows},
+                          {"T", s.keys / s.key_parts},
+                          {"D", s.depth / s.depth_parts},
+                          {"E", s.value_depth}};
+  if (s.depth_parts > 1) sizes["P"] = s.depth_parts;
+  if (s.key_parts > 1) sizes["U"] = s.key_parts;
+  const nlohmann::json list = {{"dims", sizes},
                                {"tensors",
                                 {{{"name", "q"}, {"dims", dims({"G", "H", "S"}, depth, {})}},
                                  {{"name", "k"}, {"dims", dims({"G"}, keys, depth)}},

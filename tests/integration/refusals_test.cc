@@ -51,7 +51,7 @@ TEST_F(Refusals, CheckRefusesWhatRunWouldRefuse) {
       {std::string(kMatmul) + "seed = 3\nop = \"add\"\n", "has no dimension 'm'"},
       {"[workload]\nm = 256\nk = 128\nn = 192\ntile = { m = 100 }\n",
        "size 256 is not a multiple of the compiled tile 100"},
-      {"[workload]\nop = \"softmax\"\ncols = 2000000\n", "LX"},
+      {"[workload]\nop = \"softmax\"\ncols = 2000000\nschedule = \"own\"\n", "LX"},
       {"[workload]\nop = \"neg\"\nrows = 8388608\ncols = 1024\ntile = { rows = 65536 }\n",
        "17179869184 bytes"},
       {small + "inputs = { a = \"none.npy\" }\n", "none.npy: cannot read the tensor"},

@@ -249,13 +249,6 @@ WorkDivider::Priorities WorkDivider::Prioritize(const std::vector<int>& committe
     const bool output = InOutputCoordinates(variable, false);
     (output ? priorities.output : priorities.reduction).push_back(variable);
   }
-  // Of several dimensions that a matmul sums over, the card divides that in its first operand's
-  // sticks.
-  if (op_.IsMatmul() && priorities.reduction.size() > 1) {
-    std::vector<int>& all = priorities.reduction;
-    const auto beside = [&](int variable) { return !coordinates(0).back().Uses(variable); };
-    all.erase(std::remove_if(all.begin(), all.end(), beside), all.end());
-  }
   const auto larger = [&](int a, int b) {
     return size_in_sticks_[Index(a)] > size_in_sticks_[Index(b)];
   };
@@ -314,6 +307,13 @@ std::optional<std::vector<int>> WorkDivider::KFast(int max_cores, const std::vec
 std::vector<int> WorkDivider::Distribute(int max_cores, const std::vector<int>& committed,
                                          std::vector<std::string>* log) const {
   Priorities priorities = Prioritize(committed);
+  // Of several dimensions that a matmul sums over, the card divides that in its first operand's
+  // sticks.
+  if (op_.IsMatmul() && priorities.reduction.size() > 1) {
+    std::vector<int>& all = priorities.reduction;
+    const auto beside = [&](int variable) { return !coordinates(0).back().Uses(variable); };
+    all.erase(std::remove_if(all.begin(), all.end(), beside), all.end());
+  }
   std::vector<std::pair<int, int>> min_splits;
   for (int variable : iteration_space_) {
     if (committed[Index(variable)] <= 1) continue;

@@ -154,7 +154,7 @@ class ListOnCard {
 };
 
 TEST(RandomLists, AreVerifiedButForOneElementInAHundredAndWhatIsWrongIsFound) {
-  constexpr uint32_t kLists = 150;
+  constexpr uint32_t kLists = 500;
   const uint32_t first =
       FromEnvironment("SPYRE_FUZZ_FIRST", FromEnvironment("SPYRE_FUZZ_SEED", 0) * 100'000);
   const std::chrono::seconds time(FromEnvironment("SPYRE_FUZZ_SECONDS", 0));

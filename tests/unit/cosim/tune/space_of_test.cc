@@ -25,9 +25,6 @@ TEST(SpaceOf, WhatLeavesNoPlanToChooseIsRefused) {
   EXPECT_THAT(
       RefusalOf("[[tenant]]\nfunction = 1\nworkload = { op = \"add\", rows = 64, cols = 64 }\n"),
       HasSubstr("tune the configuration of each by itself"));
-  EXPECT_THAT(RefusalOf("[card]\nmode = \"pf\"\n[cards]\ncount = 2\n[workload]\nop = \"add\"\nrows "
-                        "= 64\ncols = 64\n"),
-              HasSubstr("cards.count = 1"));
   EXPECT_THAT(RefusalOf("[workload]\nop = \"add\"\n"), HasSubstr("workload.cols is missing"));
 }
 
