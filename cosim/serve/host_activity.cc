@@ -29,6 +29,8 @@ constexpr std::chrono::microseconds kPause{300};
 // network delays an acknowledgement (40 ms).
 constexpr std::chrono::milliseconds kWindow{driver::vfio_user::kAwakeMs};
 constexpr std::chrono::milliseconds kLongestWindow{1'000};
+// Who has slept so long for a time does not do so between two looks for work.
+constexpr std::chrono::milliseconds kLongSleep{200};
 
 std::string LineOf(const fs::path& path) {
   std::ifstream file(path);
@@ -102,6 +104,15 @@ std::optional<HostActivity::Processes> HostActivity::LookAtSleeping(pid_t root) 
   return first;
 }
 
+// Whether its first thread would go on by itself, and has not yet slept for long.
+bool HostActivity::SleepsForMoments(pid_t process, const Runs& now) {
+  const auto found = now.find(process);
+  const uint64_t runs = found == now.end() ? 0 : found->second;
+  Sleep& sleep = sleeps_.try_emplace(process, Sleep{Clock::now(), runs}).first->second;
+  if (sleep.runs != runs) sleep = {Clock::now(), runs};
+  return SleepsForATime(process) && Clock::now() - sleep.since < kLongSleep;
+}
+
 bool HostActivity::Waits(pid_t process, const Runs& now) {
   const Clock::time_point time = Clock::now();
   Watch& watch = watches_[process];
@@ -134,15 +145,16 @@ bool HostActivity::AllWait(const std::set<pid_t>& awaited, bool more_may_come) {
   // Mostly one of these computes or waits for a processor, and the others need not be looked at.
   for (const pid_t process : awaited) {
     Processes own;
-    if (SleepsForATime(process) || !Look(process, own)) return false;
+    if (!Look(process, own)) return false;
   }
   const std::optional<Processes> processes = LookAtSleeping(root_);
   if (!processes) return false;
   bool wait = true;
   for (const auto& [process, found] : *processes) {
     if (awaited.count(process) == 0 && (!more_may_come || found.has_children)) continue;
-    const bool waits = !SleepsForATime(process) && Waits(process, found.threads);
-    wait = wait && waits;
+    const bool moments = SleepsForMoments(process, found.threads);
+    const bool waits = Waits(process, found.threads);
+    wait = wait && waits && !moments;
   }
   return wait;
 }

@@ -7,7 +7,9 @@
 // Who sleeps may wake up by itself. A thread that looks every few milliseconds whether there is
 // something to do sleeps in between, and so does the one that waits until it has looked. So a
 // process counts as waiting when all of it has slept over a window that is longer than such a
-// pause; but for threads that have also run in the window before, which look and find nothing.
+// pause; but for threads that have also run in the window before, which look and find nothing. One
+// that sleeps for a time (nanosleep) goes on by itself: it counts when it has slept for 200 ms, as
+// if it waited for what the others do meanwhile.
 #pragma once
 
 #include <sys/types.h>
@@ -25,8 +27,7 @@ class HostActivity {
   // root: the process whose descendants are meant, but for this process.
   explicit HostActivity(pid_t root) : root_(root) {}
 
-  // Nobody runs or could run, and each of `awaited` waits for others and would not go on by itself,
-  // also not by the end of a sleep. more_may_come: those below the root that have no children are
+  // Nobody runs or could run, and each of `awaited` waits for others. more_may_come: those below the root that have no children are
   // awaited too. Takes about a millisecond, and is to be asked again every few milliseconds: the
   // first answers are no.
   bool AllWait(const std::set<pid_t>& awaited, bool more_may_come);
@@ -51,9 +52,17 @@ class HostActivity {
 
   static bool Look(pid_t process, Processes& all);
   static std::optional<Processes> LookAtSleeping(pid_t root);
+  bool SleepsForMoments(pid_t process, const Runs& now);
   bool Waits(pid_t process, const Runs& now);
 
+  // Since when the first thread of a process sleeps, and how often it had begun to.
+  struct Sleep {
+    std::chrono::steady_clock::time_point since;
+    uint64_t runs = 0;
+  };
+
   const pid_t root_;
+  std::map<pid_t, Sleep> sleeps_;
   std::map<pid_t, Watch> watches_;
 };
 

@@ -182,6 +182,17 @@ class ProgramsThatSleepOnTheHost(Cards):
                                "print(connect().now(), flush=True)\n")
         self.assertEqual(second.stdout.readline(), start)
 
+    def test_time_goes_on_while_one_sleeps_long_and_stands_while_it_sleeps_for_moments(self):
+        self.serve_below()
+        self.start(0, RUNS_ON)
+        second = self.start(1, "import time\n"
+                               "client = connect()\n"
+                               "for pauses in [0.03] * 5 + [0.6]:\n"
+                               "    start = client.now()\n"
+                               "    time.sleep(pauses)\n"
+                               "    print(client.now() > start, flush=True)\n")
+        self.assertEqual([second.stdout.readline() for _ in range(6)], ["False\n"] * 5 + ["True\n"])
+
     def check_who_waits(self, before):
         """The one waits for what the other one says in a pipe after a millisecond of the card."""
         self.serve_below()
