@@ -27,9 +27,9 @@ class HostActivity {
   // root: the process whose descendants are meant, but for this process.
   explicit HostActivity(pid_t root) : root_(root) {}
 
-  // Nobody runs or could run, and each of `awaited` waits for others. more_may_come: those below the root that have no children are
-  // awaited too. Takes about a millisecond, and is to be asked again every few milliseconds: the
-  // first answers are no.
+  // Nobody runs or could run, and each of `awaited` waits for others. more_may_come: those below
+  // the root that have no children are awaited too. Takes about a millisecond, and is to be asked
+  // again every few milliseconds: the first answers are no.
   bool AllWait(const std::set<pid_t>& awaited, bool more_may_come);
 
  private:
