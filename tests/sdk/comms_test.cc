@@ -266,6 +266,10 @@ TEST_F(SdkComms, TheSameRunLeavesTheSameTraceHoweverBusyTheMachineIs) {
   ExpectTheSameTraceOnABusyMachine(3, "SendsAround");
 }
 
+TEST_F(SdkComms, TheSameCollectivesLeaveTheSameTraceHoweverBusyTheMachineIs) {
+  ExpectTheSameTraceOnABusyMachine(3, "CallsAll");
+}
+
 TEST_F(SdkComms, ARankThatWaitsOnTheHostForAnotherOneDoesNotStopTime) {
   fs::create_directories(Path(""));
   ASSERT_EQ(mkfifo(Path("place").c_str(), 0600), 0);
