@@ -150,8 +150,11 @@ std::vector<RankedKernel> RankedKernels(const RunResult& result, uint64_t window
     for (KernelTotal& total : KernelsOfProgram(result))
       ranked.emplace_back().total = std::move(total);
   }
+  // Cards are alike and work side by side: what counts is a card's part.
+  const auto cards = static_cast<double>(std::max<size_t>(1, result.cards.size()));
   for (RankedKernel& kernel : ranked) {
-    kernel.share = static_cast<double>(kernel.total.device_ps) / static_cast<double>(window_ps);
+    kernel.share =
+        static_cast<double>(kernel.total.device_ps) / cards / static_cast<double>(window_ps);
     if (result.formula) {
       kernel.gain = kernel.share * kHalf;
     } else {

@@ -39,7 +39,7 @@ std::vector<KernelTotal> KernelsOfProgram(const RunResult& result);
 
 struct RankedKernel {
   KernelTotal total;
-  double share = 0;                   // of the launch window
+  double share = 0;                   // of the launch window; of several cards the mean
   std::string bound_by;               // a resource, or a word of the closed form; "": not known
   const trace::Need* need = nullptr;  // of which half as much would gain most; null: not known
   double gain = 0;  // share of the launch window that it would take off, estimated

@@ -121,8 +121,10 @@ KernelsAnswer AskConfiguration(const WhatIfOptions& options, const ConfigReader&
           .front();
   RequireEnded(base);
   KernelsAnswer answer;
-  answer.window_ns = base.Number("launch_ns");
-  answer.overlap = base.Number("device_ns") > answer.window_ns;
+  // Cards are alike and work side by side: what counts is a card's part.
+  const double cards = std::max(1.0, static_cast<double>(config.cards.count));
+  answer.window_ns = base.Number(cards > 1 ? "program_ns" : "launch_ns");
+  answer.overlap = base.Number("device_ns") / cards > answer.window_ns;
   const std::vector<Question> questions = QuestionsOf(config, options.factor);
   const std::vector<TrialResult> results = Simulate(
       options, questions.size(),
@@ -133,7 +135,7 @@ KernelsAnswer AskConfiguration(const WhatIfOptions& options, const ConfigReader&
   for (const TrialKernel& kernel : base.kernels) {
     KernelAnswer& one = answer.kernels.emplace_back();
     one.kernel = kernel;
-    one.share = kernel.device_ns / answer.window_ns;
+    one.share = kernel.device_ns / cards / answer.window_ns;
     if (answer.kernels.size() > kSimulated) continue;
     for (size_t i = 0; i < questions.size(); ++i) {
       KernelChange change{questions[i].what, questions[i].sets, results[i].status,
@@ -141,7 +143,7 @@ KernelsAnswer AskConfiguration(const WhatIfOptions& options, const ConfigReader&
       const TrialKernel* const changed = Find(results[i].kernels, kernel.name);
       if (changed == nullptr && results[i].ended()) continue;  // it has become another kernel
       if (changed != nullptr)
-        change.gain = (kernel.device_ns - changed->device_ns) / answer.window_ns;
+        change.gain = (kernel.device_ns - changed->device_ns) / cards / answer.window_ns;
       one.changes.push_back(std::move(change));
     }
   }

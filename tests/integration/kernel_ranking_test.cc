@@ -65,6 +65,20 @@ double TimeOf(const json& report, const json& files) {
   return ns;
 }
 
+// The same on each of four cards, which work side by side.
+TEST_F(KernelRankingTest, OfSeveralCardsACardsPartCounts) {
+  Write("run.toml",
+        "[card]\nmode = \"pf\"\n[workload]\nop = \"add\"\nrows = 1024\ncols = 1024\n"
+        "functional = false\n[trace]\nenabled = false\n");
+  const json one = Run().at("kernel_ranking").front();
+  const json of_four = Run("--set cards.count=4").at("kernel_ranking").front();
+  EXPECT_NEAR(of_four.at("share"), one.at("share"), 0.05);
+  const auto changed = [this](const std::string& options) {
+    return Ask(options).at("kernels").front().at("change").get<double>();
+  };
+  EXPECT_NEAR(changed("--set cards.count=4"), changed(""), 0.05);
+}
+
 TEST_F(KernelRankingTest, OperationsOfOneShapeAreOneKernelAndTheLongestComesFirst) {
   Write("run.toml", kProgram);
   const json report = Run();
