@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input_guard.h"
 #include "traces/trace_block.h"
 #include "traces/trace_file.h"
 
@@ -28,6 +29,7 @@ TraceWriter::TraceWriter(std::string path, const std::string& metadata, size_t c
     errno = 0;
     stream_.open(path_, std::ios::in | std::ios::out | std::ios::binary | std::ios::trunc);
     if (!stream_) throw BadInput("{}: cannot write the trace: {}", path_, std::strerror(errno));
+    NoteOwn(path_);  // WriteWithoutDropped takes its place
     Append(EncodeFileHeader({}) + prologue_);
   });
 }
