@@ -99,7 +99,7 @@ void AddUp(RunResult& result) {
   if (result.collective) Add(result.verification, *result.collective, "collective");
   for (const ListCollective& collective : result.list_collectives)
     if (collective.verification)
-      Add(result.verification, *collective.verification, collective.name.c_str());
+      Add(result.verification, *collective.verification, collective.name);
   std::stable_sort(result.launches.begin(), result.launches.end(),
                    [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
                      return a.finished_ps < b.finished_ps;

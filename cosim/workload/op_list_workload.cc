@@ -70,7 +70,7 @@ void GiveCards(Json& list, uint64_t cards) {
     try {
       const auto symbols =
           compiler::FreeSymbols(compiler::ParseExpression(size.get<std::string>()));
-      if (std::find(symbols.begin(), symbols.end(), "cards") == symbols.end()) continue;
+      if (symbols.count("cards") == 0) continue;
     } catch (const Error&) {
       continue;  // the reader of the list will say why
     }
