@@ -119,6 +119,7 @@ bool Core::TryTakeToken(unsigned token) {
     tokens.to_come.erase(tokens.to_come.begin(), later);
   }
   if (tokens.count == 0) return false;
+  tokens.expected = false;  // another unit that waits for it wakes up as well, and asks again
   --tokens.count;
   return true;
 }

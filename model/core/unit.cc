@@ -82,6 +82,7 @@ void CoreUnit::Run() {
     if (path_.at_ps >= job.end_path.at_ps) job.end_path = path_;
     job.core_end_ps[core_.index()] = std::max(job.core_end_ps[core_.index()], NowPs());
     ahead_ps_ = 0;
+    owed_ps_ = 0;  // of a job that was torn down it may lie ahead of the next one's start
     waiting_token_ = 0;
     current_ = nullptr;
     job_ = nullptr;
