@@ -31,6 +31,19 @@ class VectorUnitTest : public ::testing::Test {
   bool generated_loops_ = false;
 };
 
+// A unit is ahead of the kernel when its program ends with a fault; the next one starts at once.
+TEST_F(VectorUnitTest, WhatAnEndedProgramWasAheadDoesNotReachTheNextOne) {
+  EXPECT_EQ(bench_.Run(".program f\n.cores 0x1\n.section vector 0x1\n"
+                       "  nop signal=t1\n  li r1, 400\n  loop r2, r1\n    nop\n  end\n"
+                       "  li r3, 1\n  nop wait=t1\n  ldx r2, r3, r0, 4\n"),
+            Status::ILLEGAL_INSTRUCTION);
+  EXPECT_LT(bench_.elapsed_ps, 400'000U) << "the kernel has not caught up";
+  Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5");
+  const uint64_t behind_the_fault = bench_.elapsed_ps;
+  Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5");
+  EXPECT_EQ(behind_the_fault, bench_.elapsed_ps);
+}
+
 TEST_F(VectorUnitTest, ASimpleFunctionTakesOnePass) {
   EXPECT_EQ(Cycles("vbinary.add r1, r0, r0, r3, r3, r4, r4, r4, r5, r5, r5"), kStartup + kPass);
 }
