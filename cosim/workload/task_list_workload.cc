@@ -203,8 +203,7 @@ class TaskListPlanner {
     if (KindOf(config_.workload) == WorkloadKind::kTaskGraph) {
       throw BadInput(
           "'{}' is what several cards do together, and the host waits for the card: a task graph "
-          "has "
-          "no such task; use workload.issue.mode = \"streams\" or \"program\"",
+          "has no such task; use workload.issue.mode = \"streams\" or \"program\"",
           result.name);
     }
     Task task;
