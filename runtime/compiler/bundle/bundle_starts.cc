@@ -152,6 +152,11 @@ void ResolvePaddedWalks(Bundle& bundle) {
   }
   for (SuperDsc& dsc : bundle.dscs) {
     if (const auto it = resolved.find(&dsc); it != resolved.end()) dsc = std::move(it->second);
+    if (dsc.op != "ReStickifyOpHBM") continue;
+    for (size_t tensor = 0; tensor < dsc.tensors.size(); ++tensor) {
+      const int dim = dsc.tensors[tensor].in_lx ? PaddedWalk(dsc, dsc.tensors[tensor]) : -1;
+      if (dim >= 0) dsc = WithoutPadding(dsc, tensor, dim);
+    }
   }
 }
 

@@ -23,7 +23,8 @@ void CheckStarts(const Bundle& bundle);
 // not in memory; for every other operation, and for slices of a longer tensor, a gap is what lies
 // in memory behind the walk. The file does not say which of the two is meant: a gap of less than a
 // stick in the dimension that the other tensor has in its sticks is rows of the walk, unless the
-// cores' starts fit the other meaning alone. Such a dimension gets the size that is in memory.
+// cores' starts fit the other meaning alone. Such a dimension gets the size that is in memory. In
+// LX, where no starts tell, it is rows of the walk: torch-spyre places no tensor with a gap there.
 void ResolvePaddedWalks(Bundle& bundle);
 
 // A conversion between widths has as many elements on one side as on the other. Where their number
