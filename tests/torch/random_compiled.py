@@ -3,7 +3,8 @@
 
 Each is a graph of operations on numbers of random shapes, strides and types, with views, integers and truth values among them. The same
 program on the CPU in float64 says what is right; the same in float16 says how far rounding goes. What torch-spyre or the compiler of bundles
-refuses is counted by its reason. Every program is a line of --results. Programs run in processes of --batch each, for a failure may spoil
+refuses is counted by its reason. Where a number is wrong, the program runs again, and its launches are compared with what torch-spyre's
+OpSpecs say (op_spec_meaning.py): if the card did that, torch-spyre has compiled it wrongly, or rounding after each operation explains it. Every program is a line of --results. Programs run in processes of --batch each, for a failure may spoil
 what follows. The environment is that of `spyre-cosim exec`. Ends with status 1 if a number was wrong.
 """
 import argparse
@@ -15,6 +16,8 @@ import re
 import subprocess
 import sys
 import time
+
+import op_spec_meaning
 
 BELOW = 8  # indices
 SIZES = [1, 2, 3, 5, 8, 16, 31, 64, 65, 96, 128, 130, 192]
@@ -198,6 +201,8 @@ def run(seed, device):
     compiled = torch.compile(program.__call__, dynamic=False)
     try:
         got = [one.cpu() for one in compiled(*(one.to(device) for one in inputs))]
+    except (op_spec_meaning.Impossible, op_spec_meaning.NotRead):
+        raise
     except Exception as error:  # whatever refuses it
         return "refused", f"{type(error).__name__}: {error}{again(str(error))}"
     for place, (one, wanted, half) in enumerate(zip(got, right, rough)):
@@ -214,13 +219,31 @@ def run(seed, device):
     return "right", ""
 
 
+def judged(seed, device):
+    """(outcome, reason). Where the card computed what the OpSpecs say, a wrong number is "imprecise" or "compiled wrong"."""
+    import torch
+    outcome, reason = run(seed, device)
+    if outcome != "wrong":
+        return outcome, reason
+    try:
+        with op_spec_meaning.Watch() as watch, torch._inductor.config.patch(force_disable_caches=True):
+            again = run(seed, device)
+    except op_spec_meaning.Impossible as impossible:
+        return "compiled wrong", f"{impossible}: {reason}"
+    except op_spec_meaning.NotRead as not_read:
+        return "wrong", f"{not_read}: {reason}"
+    if again[0] == "wrong" and watch.launches and not watch.differences:
+        return "imprecise" if watch.imprecise else "compiled wrong", reason
+    return "wrong", "; ".join([f"again: {again[0]}", *watch.differences, reason])
+
+
 def worker(first, count):
     import torch
     for seed in range(first, first + count):
         print(json.dumps({"begins": seed}), flush=True)
         begin = time.monotonic()
         try:
-            outcome, reason = run(seed, torch.device("spyre"))
+            outcome, reason = judged(seed, torch.device("spyre"))
         except Exception as error:  # a fault of this script's program itself
             outcome, reason = "no program", f"{type(error).__name__}: {error}"
         print(json.dumps({"seed": seed, "outcome": outcome, "reason": reason[-1500:], "seconds": round(time.monotonic() - begin, 2)}), flush=True)
