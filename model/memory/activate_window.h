@@ -13,7 +13,8 @@ namespace spyre::model {
 
 class ActivateWindow {
  public:
-  ActivateWindow(uint64_t rrd, uint64_t faw) : rrd_(rrd), faw_(faw) {}
+  ActivateWindow(uint64_t rrd, uint64_t faw)
+      : rrd_(rrd), faw_(faw), four_bind_(faw > kFour * rrd) {}
 
   // Plans an activate at the first time from `earliest` on that is allowed. `now`: no later call
   // asks for anything before it.
@@ -22,16 +23,11 @@ class ActivateWindow {
     uint64_t at = earliest;
     size_t place = end_;  // those before it are planned not after `at`
     while (place > begin_ && times_[place - 1] > at) --place;
+    if (place > begin_) at = std::max(at, times_[place - 1] + rrd_);
     for (;;) {
-      while (place < end_ && times_[place] <= at) ++place;
-      if (place > begin_ && times_[place - 1] + rrd_ > at) {
-        at = times_[place - 1] + rrd_;
-        continue;
-      }
-      if (place < end_ && at + rrd_ > times_[place]) {
-        at = times_[place] + rrd_;
-        continue;
-      }
+      while (place < end_ && (times_[place] <= at || times_[place] < at + rrd_))
+        at = std::max(at, times_[place++] + rrd_);
+      if (!four_bind_) break;
       const uint64_t allowed = AfterFour(at, place);
       if (allowed == at) break;
       at = allowed;
@@ -92,6 +88,7 @@ class ActivateWindow {
 
   uint64_t rrd_;
   uint64_t faw_;
+  bool four_bind_;  // else five activates that are tRRD apart span tFAW anyway
   // Sorted; those that still matter are [begin_, end_), with room to grow at the end.
   std::array<uint64_t, 2 * kMost> times_{};
   size_t begin_ = 0, end_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The scans over all banks of a channel that find the next column command. Without branches, since
+// The scan over all banks of a channel that finds the next column command. Without branches, since
 // which bank is ready is not predictable, and compiled once per instruction set. Used by the
 // channel controller.
 #pragma once
@@ -33,10 +33,12 @@ struct BankCandidates {
 // repeated over all places: that of bank b is at b % kMaxBankGroups.
 using GroupTimes = std::array<int64_t, kMaxBankGroups>;
 
-// The first time at which a bank and its group are ready; kNone: no bank has a request.
-int64_t EarliestReady(const BankCandidates& candidates, const GroupTimes& groups, size_t banks);
-// The key of the oldest request that is ready at `column`.
-int64_t OldestReady(const BankCandidates& candidates, const GroupTimes& groups, size_t banks,
-                    int64_t column);
+// What a scan finds; kNone: no bank has such a request.
+struct ReadyBanks {
+  int64_t first_ps;  // the first time at which a bank and its group are ready
+  int64_t oldest;    // key of the oldest request that is ready at `column_ps`
+};
+ReadyBanks FindReady(const BankCandidates& candidates, const GroupTimes& groups, size_t banks,
+                     int64_t column_ps);
 
 }  // namespace spyre::model

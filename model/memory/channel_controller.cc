@@ -150,6 +150,7 @@ void ChannelController::Turn(bool writing) {
   waiting_since_ = now_;
   if (!writing) read_idle_since_ = now_;
   ++counted_.turnarounds;
+  SetGroupsFrom();
   ChooseCandidates();
 }
 

@@ -136,13 +136,13 @@ class ChannelController {
   void ChooseCandidates();
   void ChooseCandidate(uint32_t bank);
   void OpenRow(uint32_t index, uint32_t row, uint64_t not_before);
-  uint64_t GroupFrom(uint32_t group) const;
+  void SetGroupFrom(uint32_t group);
+  void SetGroupsFrom();
   uint64_t Align(uint64_t column) const;
   Lane& NextLane() { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   const Lane& NextLane() const { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   void Issue(uint64_t column, std::vector<MemoryCompletion>& done);
   uint64_t ReadCheckFirst(uint64_t column);
-  uint32_t PickBank(uint64_t column) const;
   void CountGap(const Bank& bank, uint64_t bank_from, uint64_t begin, uint64_t column);
 
   // Not const: a channel may take over the state of another.
@@ -175,9 +175,11 @@ class ChannelController {
   uint64_t waiting_since_ = 0;  // when the present direction last had none before
   uint64_t read_idle_since_ = 0;
   uint64_t next_refresh_ = kNever;
-  uint64_t refresh_number_ = 0;      // of the next one
-  mutable GroupTimes group_from_{};  // as NextColumn found it
+  uint64_t refresh_number_ = 0;  // of the next one
+  GroupTimes group_from_{};
+  // As NextColumn found them: the next column command, and the bank that it goes to.
   mutable uint64_t next_column_ = kNever;
+  mutable uint32_t next_bank_ = 0;
   mutable bool next_column_known_ = true;
   ChannelStatistics counted_;
   std::vector<MemoryRun>* run_log_ = nullptr;

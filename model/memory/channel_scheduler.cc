@@ -74,9 +74,15 @@ void ChannelController::OpenRow(uint32_t index, uint32_t row, uint64_t not_befor
   ++counted_.activates;
 }
 
-uint64_t ChannelController::GroupFrom(uint32_t group) const {
+// When a bank group takes a column command, in all the places that scans of banks look at.
+void ChannelController::SetGroupFrom(uint32_t group) {
   const uint64_t turned = writing_ ? last_read_ : std::max(last_write_, group_read_from_[group]);
-  return std::max(group_free_[group], turned);
+  const auto from = static_cast<int64_t>(std::max(group_free_[group], turned));
+  for (uint32_t i = group; i < kMaxBankGroups; i += map_.groups()) group_from_[i] = from;
+}
+
+void ChannelController::SetGroupsFrom() {
+  for (uint32_t group = 0; group < map_.groups(); ++group) SetGroupFrom(group);
 }
 
 // With a run of another bank group in flight, the slots between its bursts.
@@ -93,23 +99,24 @@ uint64_t ChannelController::NextColumn() const {
   next_column_known_ = true;
   next_column_ = kNever;
   if (waiting_banks_ == 0) return kNever;
-  for (uint32_t i = 0; i < kMaxBankGroups; ++i)
-    group_from_[i] = static_cast<int64_t>(GroupFrom(map_.GroupOf(i)));
-  const auto earliest =
-      static_cast<uint64_t>(EarliestReady(candidates_, group_from_, banks_.size()));
-  next_column_ = Align(std::max({earliest, NextLane().free, now_}));
+  const auto find = [this](uint64_t column) {
+    return FindReady(candidates_, group_from_, banks_.size(), static_cast<int64_t>(column));
+  };
+  // While requests wait, most often one is ready when the bus is.
+  const uint64_t bus_from = std::max(NextLane().free, now_);
+  next_column_ = Align(bus_from);
+  ReadyBanks ready = find(next_column_);
+  const auto first = static_cast<uint64_t>(ready.first_ps);
+  if (first > bus_from) {
+    next_column_ = Align(first);
+    ready = find(next_column_);
+  }
+  next_bank_ = static_cast<uint32_t>(static_cast<uint64_t>(ready.oldest) % kMaxBanks);
   return next_column_;
 }
 
-// The bank of the oldest request that can go at `column`, which NextColumn told.
-uint32_t ChannelController::PickBank(uint64_t column) const {
-  const int64_t oldest =
-      OldestReady(candidates_, group_from_, banks_.size(), static_cast<int64_t>(column));
-  return static_cast<uint32_t>(static_cast<uint64_t>(oldest) % kMaxBanks);
-}
-
 void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& done) {
-  const uint32_t index = PickBank(column);
+  const uint32_t index = next_bank_;
   const uint32_t group = map_.GroupOf(index);
   const uint16_t slot = candidates_.slot[index];
   RequestQueue& pending = queue(direction());
@@ -147,6 +154,7 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
     counted_.read_bytes += request.bytes;
     read_idle_since_ = lane.free;
   }
+  SetGroupFrom(group);
   pending.Remove(slot);
   door_waits_[writing_ ? kRead : kWrite] = false;  // it looks again
   ChooseCandidate(index);
@@ -170,6 +178,7 @@ uint64_t ChannelController::ReadCheckFirst(uint64_t column) {
     counted_.lost_turnaround_ps +=
         last_read_ - column - std::min(last_read_ - column, bursts * lane_count_);
     column = last_read_;
+    SetGroupsFrom();
   }
   --merged_writes_;
   return column;
@@ -246,6 +255,7 @@ void ChannelController::SetRest(const Rest& rest, uint64_t now_ps) {
   }
   writing_ = rest.writing;
   turn_requests_ = rest.turn_requests;
+  SetGroupsFrom();
 }
 
 void ChannelController::RefreshAll(uint64_t due) {

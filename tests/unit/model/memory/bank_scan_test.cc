@@ -11,7 +11,9 @@ namespace {
 
 TEST(BankScan, NothingIsReadyWithoutRequests) {
   const BankCandidates none;
-  EXPECT_EQ(EarliestReady(none, GroupTimes{}, 16), BankCandidates::kNone);
+  const ReadyBanks ready = FindReady(none, GroupTimes{}, 16, 1000);
+  EXPECT_EQ(ready.first_ps, BankCandidates::kNone);
+  EXPECT_EQ(ready.oldest, BankCandidates::kNone);
 }
 
 TEST(BankScan, FindsTheFirstReadyTimeAndTheOldestOfThoseThatAreReadyThen) {
@@ -34,13 +36,14 @@ TEST(BankScan, FindsTheFirstReadyTimeAndTheOldestOfThoseThatAreReadyThen) {
     };
     int64_t first = BankCandidates::kNone;
     for (size_t bank = 0; bank < banks; ++bank) first = std::min(first, ready(bank));
-    ASSERT_EQ(EarliestReady(candidates, group_from, banks), first);
-    for (const int64_t column : {first, first + 20}) {
+    for (const int64_t column : {first - 1, first, first + 20}) {
       int64_t oldest = BankCandidates::kNone;
       for (size_t bank = 0; bank < banks; ++bank) {
         if (ready(bank) <= column) oldest = std::min(oldest, candidates.key[bank]);
       }
-      ASSERT_EQ(OldestReady(candidates, group_from, banks, column), oldest);
+      const ReadyBanks found = FindReady(candidates, group_from, banks, column);
+      ASSERT_EQ(found.first_ps, first);
+      ASSERT_EQ(found.oldest, oldest) << "at " << column;
     }
   }
 }
