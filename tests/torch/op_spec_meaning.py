@@ -143,14 +143,16 @@ def run(spec, described, memory, rounds):
     points = dict(zip(symbols, grid))
     count = grid.shape[1]
     constants = spec.op_info.get("constants", {})
+    sticks = {str(one.device_coordinates[-1].free_symbols.pop()): int(one.device_size[-1]) for one in spec.args if one.device_coordinates[-1].free_symbols}
 
     def owned(slices, slots):
         """The points of a core that has these of the slices."""
         mask = np.ones(count, dtype=bool)
         for symbol, size in zip(symbols, sizes):
             parts = int(slices.get(symbol, 1))
+            whole = sticks.get(str(symbol), 1)  # elements that stay together
             if parts > 1:
-                mask &= points[symbol] // -(-size // parts) == slots[symbol]
+                mask &= points[symbol] // (-(-size // whole // parts) * whole) == slots[symbol]
         return np.flatnonzero(mask)
 
     def cores_of(argument):
@@ -167,6 +169,9 @@ def run(spec, described, memory, rounds):
     def access(argument, indirect):
         """(core, points, array, index) for each part of the operand."""
         at = coordinates(argument, indirect)
+        for one, size in zip(at, argument.device_size):
+            if one.size and one.max() >= int(size):
+                raise Impossible(f"{spec.op} reaches {one.max()} of {size} in {[str(one) for one in argument.device_coordinates]}")
         if "lx" not in argument.allocation:
             position = np.zeros(count, dtype=np.int64)
             for one, size in zip(at, argument.device_size):
