@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReStickifyOpHBM: a tensor whose sticks run along one dimension becomes one whose sticks run along
-// another. The tile is blocks of 64 by 64 elements, which the vector unit transposes.
+// another. The tile is blocks of 64 by 64 elements, which the vector unit transposes. An operand in
+// LX that ends within a block has no room for the rest of it there: its rows are copied to or from
+// a buffer that has.
 #include <algorithm>
 
 #include "base/error.h"
@@ -27,11 +29,10 @@ class TransposeKernel {
       if (axis != from_ && axis != to_) loops_.push_back(axis);
     }
     loops_.insert(loops_.end(), {from_, to_});
-    RefusePartialBlocksInLx();
     ChooseTiles();
     const int64_t bytes = problem_.axes[from_].tile * problem_.axes[to_].tile * kBlock;
-    if (staged(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots, "input");
-    if (staged(kOut)) out_ = Buffers::Take(lx_, bytes, kSlots, "out");
+    if (buffered(kIn)) in_ = Buffers::Take(lx_, bytes, kSlots, "input");
+    if (buffered(kOut)) out_ = Buffers::Take(lx_, bytes, kSlots, "out");
   }
 
   uint64_t Build(StepCode& code) {
@@ -48,10 +49,15 @@ class TransposeKernel {
 
  private:
   bool staged(int operand) const { return !problem_.operands[operand].in_lx; }
+  // In LX, and its rows, which are elements of the other side's sticks, end within a block.
+  bool copied(int operand) const {
+    return !staged(operand) && partial(operand == kIn ? to_ : from_);
+  }
+  bool buffered(int operand) const { return staged(operand) || copied(operand); }
 
   // Blocks in LX: as many as stream well, the longer side along the one that is dense in memory.
   void ChooseTiles() {
-    const int buffers = kSlots * ((staged(kIn) ? 1 : 0) + (staged(kOut) ? 1 : 0));
+    const int buffers = kSlots * ((buffered(kIn) ? 1 : 0) + (buffered(kOut) ? 1 : 0));
     const uint64_t left = problem_.lx_bytes - std::min(problem_.lx_bytes, problem_.lx_base);
     const int64_t most = buffers == 0 ? INT64_MAX : static_cast<int64_t>(left) / (buffers * kBlock);
     if (most < 1) {
@@ -73,20 +79,6 @@ class TransposeKernel {
 
   // The tensor ends within a block.
   bool partial(int axis) const { return problem_.axes[axis].size % kStickElements != 0; }
-
-  // What lies behind the last row in LX is not the operation's.
-  void RefusePartialBlocksInLx() const {
-    const auto refuse = [&](int operand, int axis) {
-      if (staged(operand) || !partial(axis)) return;
-      throw BadInput(
-          "{}: '{}' stays in LX, and its {} rows are not a whole number of blocks of {}: keep it "
-          "in "
-          "device memory",
-          problem_.name, problem_.operands[operand].name, problem_.axes[axis].size, kStickElements);
-    };
-    refuse(kIn, to_);
-    refuse(kOut, from_);
-  }
 
   Reg CoreElements(TileWalk& walk, int axis) const {
     return partial(axis) ? walk.CoreElements(axis) : kZero;
@@ -116,13 +108,22 @@ class TransposeKernel {
     b.Wait(kInFree, kSlots);
   }
 
+  struct Sticks {
+    Reg at, plane, row;
+  };
+  static void EmitCopy(SectionBuilder& b, const Sticks& to, const Sticks& from, Reg rows,
+                       Reg planes) {
+    b.Emit(Op::kVunary, static_cast<uint8_t>(UnaryFn::kCopy), {},
+           {to.at, from.at, kZero, rows, planes, to.plane, from.plane, kZero, to.row, from.row});
+  }
+
   void Transpose(SectionBuilder& b, const std::vector<Reg>& outer) const {
     std::vector<int> in_lx;
     for (int operand : {kIn, kOut}) {
       if (!staged(operand)) in_lx.push_back(operand);
     }
-    // Rows that no load fills are transposed as well.
-    if (staged(kIn) && partial(to_)) {
+    // Rows that nothing fills are transposed as well.
+    if (buffered(kIn) && partial(to_)) {
       b.Scoped([&] {
         b.Emit(Op::kVfill, 0, {},
                {b.Const(in_.base), kZero, b.Const(in_.bytes * kSlots), b.Const(1), kZero});
@@ -132,23 +133,41 @@ class TransposeKernel {
     BufferCursor in(b, in_);
     BufferCursor out(b, out_);
     TileWalk walk(b, problem_, in_lx, outer);
+    const Reg in_elements = copied(kIn) ? CoreElements(walk, to_) : kZero;
+    const Reg out_elements = copied(kOut) ? CoreElements(walk, from_) : kZero;
     walk.Run(loops_, [&] {
       if (staged(kIn)) b.Wait(kInFull);
       if (staged(kOut)) b.Wait(kOutFree);
+      if (copied(kIn)) {
+        b.Scoped([&] {
+          const BoxSide rows = Rows(b, walk, kIn, to_, in_elements);
+          EmitCopy(b, {in.at(), b.Const(in_plane()), rows.lx_stride},
+                   {walk.address(kIn), walk.stride(kIn, from_), rows.device_stride}, rows.count,
+                   walk.size(from_));
+        });
+      }
       b.Scoped([&] {
         const Reg stick = b.Const(kStick);
         const Reg block = b.Const(kBlock);
-        const Reg in_stick = staged(kIn) ? stick : walk.ElementStride(kIn, to_);
-        const Reg out_stick = staged(kOut) ? stick : walk.ElementStride(kOut, from_);
-        const Reg in_block = staged(kIn) ? block : walk.stride(kIn, to_);
-        const Reg out_block = staged(kOut) ? b.Const(out_plane()) : walk.stride(kOut, to_);
-        const Reg in_plane_reg = staged(kIn) ? b.Const(in_plane()) : walk.stride(kIn, from_);
-        const Reg out_plane_reg = staged(kOut) ? block : walk.stride(kOut, from_);
+        const bool in_buffer = buffered(kIn), out_buffer = buffered(kOut);
+        const Reg in_stick = in_buffer ? stick : walk.ElementStride(kIn, to_);
+        const Reg out_stick = out_buffer ? stick : walk.ElementStride(kOut, from_);
+        const Reg in_block = in_buffer ? block : walk.stride(kIn, to_);
+        const Reg out_block = out_buffer ? b.Const(out_plane()) : walk.stride(kOut, to_);
+        const Reg in_plane_reg = in_buffer ? b.Const(in_plane()) : walk.stride(kIn, from_);
+        const Reg out_plane_reg = out_buffer ? block : walk.stride(kOut, from_);
         b.Emit(Op::kVtranspose, 0, {},
-               {staged(kOut) ? out.at() : walk.address(kOut),
-                staged(kIn) ? in.at() : walk.address(kIn), out_stick, in_stick, walk.size(to_),
-                out_block, in_block, walk.size(from_), out_plane_reg, in_plane_reg});
+               {out_buffer ? out.at() : walk.address(kOut), in_buffer ? in.at() : walk.address(kIn),
+                out_stick, in_stick, walk.size(to_), out_block, in_block, walk.size(from_),
+                out_plane_reg, in_plane_reg});
       });
+      if (copied(kOut)) {
+        b.Scoped([&] {
+          const BoxSide rows = Rows(b, walk, kOut, from_, out_elements);
+          EmitCopy(b, {walk.address(kOut), walk.stride(kOut, to_), rows.device_stride},
+                   {out.at(), b.Const(out_plane()), rows.lx_stride}, rows.count, walk.size(to_));
+        });
+      }
       if (staged(kIn)) b.Signal(kInFree);
       if (staged(kOut)) b.Signal(kOutFull);
       in.Advance();

@@ -110,6 +110,15 @@ TEST(PaddedWalks, AreWholeWhereTheCoresBeginBehindTheGap) {
   EXPECT_EQ(Rows(bundle), 64);
 }
 
+TEST(PaddedWalks, InLxHaveTheRowsThatAreThere) {
+  Bundle bundle = Transposition();
+  PadAgain(bundle);
+  bundle.dscs.front().tensors.front().in_lx = true;
+  ResolvePaddedWalks(bundle);
+  EXPECT_EQ(Rows(bundle), 13);
+  EXPECT_TRUE(bundle.dscs.front().tensors.front().back_gap.empty());
+}
+
 TEST(PaddedWalks, OfOtherOperationsAreLeftAsTheyAre) {
   Bundle bundle = Transposition();
   PadAgain(bundle);
