@@ -96,6 +96,26 @@ TEST_F(CapturedBundles, UnknownShapesAreSaidAndOutputsAreImagesOfSticks) {
   EXPECT_NO_THROW(ReadNpy(dir_ + "/out/arg_2.npy", "out", "f4", {128, 64}));
 }
 
+// A number times [24, 65, 2, 3] with its last two dimensions exchanged: blocks of 64 by 64, of
+// which 2 by 3 elements are there, into LX, which ends with them.
+TEST_F(CapturedBundles, ATranspositionIntoLxWritesTheRowsThatThereAre) {
+  const Matrix x = WriteMatrix("x.npy", 24 * 65 * 2, 3, 1, 8, {24, 65, 2, 3});
+  const Matrix factor = WriteMatrix("factor.npy", 1, 1, 2, 8, {1});
+  const Result result = Run(std::string(kCaptured) +
+                            "transposition_into_lx --shape 24x65x2x3,1,24x65x3x2 "
+                            "--args x.npy,factor.npy");
+  ASSERT_EQ(result.status, 0) << result.text;
+  const Matrix got = ReadMatrix("out/arg_2.npy", {24, 65, 3, 2});
+  for (int64_t outer = 0; outer < 24 * 65; ++outer) {
+    for (int64_t i = 0; i < 2; ++i) {
+      for (int64_t j = 0; j < 3; ++j) {
+        ASSERT_EQ(got.at(outer * 3 + j, i), x.at(outer * 2 + i, j) * factor.at(0, 0))
+            << outer << ' ' << i << ' ' << j;
+      }
+    }
+  }
+}
+
 // The output of attention with a factor for each key, over keys that lie transposed.
 TEST_F(CapturedBundles, AttentionThatIsShuffledBetweenCoresIsAttention) {
   constexpr int64_t kKeys = 256;
