@@ -71,7 +71,7 @@ class Program:
 
 def elementwise(pick, t, values, w, i, m):
     import torch
-    same = [one for one in values if one.shape == t.shape]
+    same = [one for one in values if one.shape == t.shape] or [t]
     return pick.choice([
         lambda: t + pick.choice(same), lambda: t * pick.choice(same), lambda: t - 0.5 * pick.choice(same), lambda: -t, lambda: t.abs(), lambda: t * t,
         lambda: torch.relu(t), lambda: torch.sigmoid(t), lambda: torch.tanh(t), lambda: torch.exp(t.clamp(-3, 3)), lambda: torch.maximum(t, pick.choice(same)),
