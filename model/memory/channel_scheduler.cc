@@ -90,8 +90,7 @@ uint64_t ChannelController::Align(uint64_t column) const {
   if (lane_count_ == 1) return column;
   const Lane& other = &NextLane() == lanes_.data() ? lanes_[1] : lanes_[0];
   if (column + timing_.ccd_l >= other.free + timing_.ccd_s) return column;
-  const uint64_t behind = (other.free + timing_.ccd_s - column) % timing_.ccd_l;
-  return column + behind;
+  return column + timing_.ccd_l_slots.Divide(other.free + timing_.ccd_s - column).rest;
 }
 
 uint64_t ChannelController::NextColumn() const {

@@ -21,8 +21,9 @@ DeviceMemory::DeviceMemory(const sc_core::sc_module_name& name, const CardConfig
       contents_(config.usable_bytes()),
       channels_(config.memory, folding),
       lookahead_ps_(config.memory.controller_ns * 1000 - (config.memory.controller_ns > 0 ? 1 : 0)),
-      unloaded_read_ps_(config.memory.controller_ns * 1000 +
-                        timing_.UnloadedPs(timing_.burst_bytes, false)),
+      unloaded_read_ps_(
+          config.memory.controller_ns * 1000 +
+          timing_.UnloadedPs(static_cast<uint32_t>(timing_.burst_bytes.value()), false)),
       unloaded_write_ps_(config.memory.controller_ns * 1000) {
   if (recorder_ != nullptr) {
     for (size_t i = 0; i < channels_.size(); ++i)

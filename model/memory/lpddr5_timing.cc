@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/memory/lpddr5_timing.h"
 
+#include <algorithm>
+
 namespace spyre::model {
 
-Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m) {
-  clock = m.clock_ps;
+Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m)
+    : clock(m.clock_ps),
+      ccd_l(RoundUp(m.t_ccd_l_ps)),
+      burst_bytes(BurstBytes(m)),
+      has_check_bursts(m.ecc == Ecc::kInline),
+      ecc_word_bytes(std::max<uint64_t>(1, m.ecc_word_bytes)),
+      merges_writes(has_check_bursts && m.ecc_partial_write == EccPartialWrite::kReadFirst),
+      merged_bytes(std::max<uint64_t>(1, m.ecc_granule_bytes)),
+      ccd_l_slots(std::max<uint64_t>(1, ccd_l)) {
   ccd_s = m.burst_length * 1000000 / m.transfer_mts;
-  ccd_l = RoundUp(m.t_ccd_l_ps);
   rcd = RoundUp(m.t_rcd_ps);
   rp = RoundUp(m.t_rp_pb_ps);
   rp_all = RoundUp(m.t_rp_ab_ps);
@@ -27,12 +35,6 @@ Lpddr5Timing::Lpddr5Timing(const MemoryConfig& m) {
   refresh_all = RoundUp(m.t_rfc_ab_ps);
   refresh_bank = RoundUp(m.t_rfc_pb_ps);
   refresh_to_activate = RoundUp(m.t_pbr2act_ps);
-  burst_bytes = static_cast<uint32_t>(BurstBytes(m));
-  const bool inline_ecc = m.ecc == Ecc::kInline;
-  ecc_word_bytes = inline_ecc ? static_cast<uint32_t>(m.ecc_word_bytes) : 0;
-  merged_bytes = inline_ecc && m.ecc_partial_write == EccPartialWrite::kReadFirst
-                     ? static_cast<uint32_t>(m.ecc_granule_bytes)
-                     : 0;
 }
 
 }  // namespace spyre::model

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "model/common/card_config.h"
+#include "model/common/divisor.h"
 
 namespace spyre::model {
 
@@ -30,7 +31,7 @@ inline uint64_t RefreshCommands(const MemoryConfig& m) {
 struct Lpddr5Timing {
   explicit Lpddr5Timing(const MemoryConfig& m);
 
-  uint64_t clock;
+  Divisor clock;
   uint64_t ccd_s, ccd_l;  // column to column, other and same bank group
   uint64_t rcd, rp, rp_all, ras, rc, rrd, faw;
   // From the last column command of one kind to ...
@@ -39,30 +40,39 @@ struct Lpddr5Timing {
   uint64_t write_to_read_s, write_to_read_l;  // (other and same bank group)
   uint64_t read_to_precharge, write_to_precharge;
   uint64_t refresh_interval, refresh_all, refresh_bank, refresh_to_activate;
-  uint32_t burst_bytes;
-  uint32_t ecc_word_bytes;  // 0: no in-line ECC
-  uint32_t merged_bytes;  // writes of part of a block of these read its check bytes first; 0: none
+  Divisor burst_bytes;
+  bool has_check_bursts;  // in-line ECC, with as many bytes in a word
+  Divisor ecc_word_bytes;
+  bool merges_writes;  // writes of part of a block of these bytes read its check bytes first
+  Divisor merged_bytes;
+  Divisor ccd_l_slots;  // ccd_l
 
-  uint64_t RoundUp(uint64_t ps) const { return (ps + clock - 1) / clock * clock; }
+  uint64_t RoundUp(uint64_t ps) const { return clock.RoundedUp(ps) * clock.value(); }
   // Bursts of data at `column` of a row: every burst that it touches.
   uint32_t DataBursts(uint32_t column, uint32_t bytes) const {
-    return (column + bytes - 1) / burst_bytes - column / burst_bytes + 1;
+    return Touched(burst_bytes, column, bytes);
   }
   // Bursts of check bytes: one for every ECC word touched; the controller keeps none from one word
   // to the next.
   uint32_t CheckBursts(uint32_t column, uint32_t bytes) const {
-    if (ecc_word_bytes == 0) return 0;
-    return (column + bytes - 1) / ecc_word_bytes - column / ecc_word_bytes + 1;
+    return has_check_bursts ? Touched(ecc_word_bytes, column, bytes) : 0;
   }
   // Whether a write changes part of a burst of check bytes and the rest must be read for it. With
   // masked writes (SECDED over 8 bytes needs no other data) that is never so.
   bool ReadsCheckFirst(uint32_t column, uint32_t bytes) const {
-    return merged_bytes != 0 && (column % merged_bytes != 0 || bytes % merged_bytes != 0);
+    return merges_writes &&
+           (merged_bytes.Divide(column).rest != 0 || merged_bytes.Divide(bytes).rest != 0);
   }
   // Latency of an access to an idle channel with closed rows, for callers that model no queues.
   uint64_t UnloadedPs(uint32_t bytes, bool write) const {
     const uint64_t bursts = DataBursts(0, bytes) + CheckBursts(0, bytes);
     return rcd + (bursts - 1) * ccd_l + (write ? write_done : read_done);
+  }
+
+ private:
+  // How many blocks of so many bytes have a byte of [column, column + bytes).
+  static uint32_t Touched(const Divisor& block, uint32_t column, uint32_t bytes) {
+    return static_cast<uint32_t>(block.Quotient(column + bytes - 1) - block.Quotient(column) + 1);
   }
 };
 
