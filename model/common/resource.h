@@ -88,17 +88,18 @@ struct TraceSink {
   }
 };
 
-class Resource {
+class alignas(64) Resource {
  public:
   // clock: its users', who all count in its cycles, so that users that follow each other do not
   // drift. contended: false gives the same durations without waiting (functional fidelity).
   Resource(std::string name, const Clock& clock, bool contended = true)
-      : name_(std::move(name)), clock_(clock), contended_(contended) {}
+      : contended_(contended), clock_(clock), name_(std::move(name)) {}
 
   void TraceTo(trace::Recorder* recorder, trace::Category category, const std::string& process,
                const std::string& track, const std::string& slice) {
     if (recorder == nullptr || !recorder->Wants(category)) return;
     sink_ = {recorder, category, recorder->AddTrack(process, track), recorder->Intern(slice)};
+    traced_ = true;
   }
 
   // Takes the resource for `cycles` cycles from the first cycle on, not before `earliest_cycle`, at
@@ -114,7 +115,7 @@ class Resource {
     if (start > earliest_cycle) CountQueue(earliest_cycle, start);
     bytes_ += bytes;
     ++requests_;
-    if (sink_.recorder != nullptr) {
+    if (traced_) {
       sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, clock_.Edge(start),
                             clock_.Edge(end), flow, bytes);
     }
@@ -185,29 +186,31 @@ class Resource {
     if (end_ == spans_.size()) {
       std::move(spans_.begin() + begin_, spans_.begin() + end_, spans_.begin());
       at -= begin_;
-      end_ -= begin_;
+      end_ = static_cast<uint16_t>(end_ - begin_);
       begin_ = 0;
     }
-    std::move_backward(spans_.begin() + at, spans_.begin() + end_, spans_.begin() + end_ + 1);
+    for (size_t i = end_; i > at; --i) spans_[i] = spans_[i - 1];  // most often none
     spans_[at] = span;
     ++end_;
-    if (end_ - begin_ > kSpans) floor_ = spans_[begin_++].end;
+    if (size_t{end_} - begin_ > kSpans) floor_ = spans_[begin_++].end;
   }
 
-  std::string name_;
-  Clock clock_;
-  bool contended_;
-  // In cycles.
+  // What each reservation looks at comes first, in one line of the host's cache. In cycles.
   uint64_t floor_ = 0;  // nothing is given before this
-  // Taken, in order, not touching: [begin_, end_) of the array, with room to grow at its end.
-  std::array<Span, 4 * kSpans> spans_{};
-  uint32_t begin_ = 0, end_ = 0;
   uint64_t last_end_ = 0;
   uint64_t busy_cycles_ = 0, waited_cycles_ = 0;
-  uint64_t queue_cycles_ = 0, queue_until_ = 0;
-  uint64_t busy_ps_ = 0, waited_ps_ = 0, queue_ps_ = 0;  // before the last change of pace
   uint64_t bytes_ = 0, requests_ = 0;
+  uint64_t queue_until_ = 0;
+  // Of spans_, those that are taken, in order, not touching; with room to grow at its end.
+  uint16_t begin_ = 0, end_ = 0;
+  bool contended_;
+  bool traced_ = false;
+  std::array<Span, 4 * kSpans> spans_{};
+  uint64_t queue_cycles_ = 0;
+  uint64_t busy_ps_ = 0, waited_ps_ = 0, queue_ps_ = 0;  // before the last change of pace
+  Clock clock_;
   TraceSink sink_;
+  std::string name_;
 };
 
 }  // namespace spyre::model
