@@ -84,6 +84,7 @@ void Core::Start(Job& job) {
     tokens.expected = false;
     tokens.to_come.clear();
   }
+  for (TokenPaths& paths : token_paths_) paths.to_come.clear();
   for (const auto& unit : units_) unit->Start(job);
 }
 
@@ -113,9 +114,14 @@ bool Core::TryTakeToken(unsigned token) {
   const auto later = std::find_if(tokens.to_come.begin(), tokens.to_come.end(),
                                   [now](const Tokens::Given& given) { return given.at_ps > now; });
   if (later != tokens.to_come.begin()) {
+    const auto count = later - tokens.to_come.begin();
     tokens.giver = std::prev(later)->giver;
-    tokens.path = std::prev(later)->path;
-    tokens.count += static_cast<uint32_t>(later - tokens.to_come.begin());
+    TokenPaths& paths = token_paths_[token];
+    if (!paths.to_come.empty()) {
+      paths.latest = paths.to_come[static_cast<size_t>(count) - 1];
+      paths.to_come.erase(paths.to_come.begin(), paths.to_come.begin() + count);
+    }
+    tokens.count += static_cast<uint32_t>(count);
     tokens.to_come.erase(tokens.to_come.begin(), later);
   }
   if (tokens.count == 0) return false;
@@ -133,11 +139,15 @@ const sc_core::sc_event& Core::ExpectToken(unsigned token) {
 }
 
 void Core::GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver,
-                       const PathTime& path) {
+                       const PathTime* path) {
   Tokens& tokens = tokens_[token];
   auto place = tokens.to_come.end();
   while (place != tokens.to_come.begin() && std::prev(place)->at_ps > time_ps) --place;
-  tokens.to_come.insert(place, {time_ps, giver, path});
+  if (path != nullptr) {
+    std::vector<PathTime>& paths = token_paths_[token].to_come;
+    paths.insert(paths.begin() + (place - tokens.to_come.begin()), *path);
+  }
+  tokens.to_come.insert(place, {time_ps, giver});
   if (!tokens.expected) return;
   const uint64_t now = NowPs();
   tokens.event->notify(

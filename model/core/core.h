@@ -110,11 +110,11 @@ class Core : public sc_core::sc_module {
   bool TryTakeToken(unsigned token);
   // Notified when the next one may have been given; for who has tried in vain and waits at once.
   const sc_core::sc_event& ExpectToken(unsigned token);
-  // giver: its track in the trace. path: to what the token tells of.
-  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver, const PathTime& path);
+  // giver: its track in the trace. path: to what the token tells of; null: nobody asks for paths.
+  void GiveTokenAt(uint64_t time_ps, unsigned token, trace::TrackId giver, const PathTime* path);
   // Of the latest that has been given when it was last asked for one.
   trace::TrackId token_giver(unsigned token) const { return tokens_[token].giver; }
-  const PathTime& token_path(unsigned token) const { return tokens_[token].path; }
+  const PathTime& token_path(unsigned token) const { return token_paths_[token].latest; }
   // Never notified but by WakeUnits, for a unit that hangs.
   const sc_core::sc_event& EventOf(unsigned token) {
     auto& event = tokens_[token].event;
@@ -150,18 +150,22 @@ class Core : public sc_core::sc_module {
     struct Given {
       uint64_t at_ps;
       trace::TrackId giver;
-      PathTime path;
     };
     uint32_t count = 0;
     bool expected = false;
-    trace::TrackId giver = 0;  // of the latest that counts
-    PathTime path;
+    trace::TrackId giver = 0;    // of the latest that counts
     std::vector<Given> to_come;  // by time
     // Made when a unit first waits: most never are, and those that are there before the simulation
     // starts have names, which take time.
     std::optional<sc_core::sc_event> event;
   };
   std::array<Tokens, kTokens> tokens_;
+  // Of the same tokens, apart because they are large and mostly nobody asks for them.
+  struct TokenPaths {
+    PathTime latest;
+    std::vector<PathTime> to_come;  // as many as tokens, or none
+  };
+  std::array<TokenPaths, kTokens> token_paths_;
   std::vector<std::unique_ptr<CoreUnit>> units_;
 };
 

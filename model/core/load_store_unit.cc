@@ -37,7 +37,8 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   }
   const uint64_t start = local_ps();
   if (row_bytes == 0 || rows == 0 || planes == 0) {
-    moves_.push_back({&in, start, 0, start, 0, true, path_});  // ends behind those before it
+    moves_.push_back({&in, start, 0, start, 0, true, {}});  // ends behind those before it
+    if (follows_paths()) moves_.back().path = path_;
     EndMoves();
     return kLater;
   }
@@ -79,8 +80,8 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   transfer_.group = members;
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
-  box_ = {};
-  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false, path_});
+  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false, {}});
+  if (follows_paths()) box_.move->path = path_;
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
   box_.run_bytes = row_bytes;
@@ -88,7 +89,9 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   transfer_.spacing = rows > 1 ? device_row_stride : 0;
   box_.rows = rows;
   box_.planes = planes;
+  box_.plane = box_.row = 0;
   box_.local_ps = start;
+  box_.run = {};
   Translate();
   sending_ = true;
   SendBursts();
@@ -207,10 +210,12 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   Box& box = box_;
   const uint64_t sent = std::max(box.local_ps, burst.done_ps);
   // A place that was not free yet: the burst depends on the one that had it.
-  if (job().follows_paths && burst.done_ps > box.local_ps) {
-    path_ = burst.path;
-  } else {
-    path_.Until(sent, Cause::kSequencer);
+  if (follows_paths()) {
+    if (burst.done_ps > box.local_ps) {
+      path_ = burst.path;
+    } else {
+      path_.Until(sent, Cause::kSequencer);
+    }
   }
   burst.move = box.move;
   burst.device_address = box.run_device;
@@ -229,27 +234,32 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   box.run_data += box.pieces.At(bytes);
   if (transfer_.group != 0) {
     core_.multicast_port.Join(transfer_, static_cast<uint32_t>(place), sent, part, data,
-                              job().follows_paths ? &path_ : nullptr, *this);
+                              follows_paths() ? &path_ : nullptr, *this);
     return;
   }
   Unicast& unicast = unicasts_[place];
-  if (job().follows_paths) unicast.burst.path = path_;  // a multicast brings its own
   unicast.payload.info = transfer_;
   unicast.payload.info.client = &unicast;
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
-  unicast.burst.path.Until(ready, Cause::kLxPort);
+  if (follows_paths()) {  // a multicast brings its own
+    burst.path = path_;
+    burst.path.Until(ready, Cause::kLxPort);
+  }
   core_.ring_socket.Send(unicast.payload,
                          is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, part, data,
                          Ps(ready - NowPs()));
 }
 
 void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
-  if (unit->is_store_) {
-    SpendWrite(burst.path, payload.info.times, end_ps);
-  } else {
-    SpendToMemory(burst.path, payload.info.times);
-    SpendFromMemory(burst.path, payload.info.times, end_ps);
-    unit->CountLoad(burst.sent_ps, payload.info.times, end_ps);
+  const BurstTimes& times = payload.info.times;
+  if (!unit->is_store_) unit->CountLoad(burst.sent_ps, times, end_ps);
+  if (unit->follows_paths()) {
+    if (unit->is_store_) {
+      SpendWrite(burst.path, times, end_ps);
+    } else {
+      SpendToMemory(burst.path, times);
+      SpendFromMemory(burst.path, times, end_ps);
+    }
   }
   unit->BurstDone(burst, ended.get_response_status(), end_ps);
 }
@@ -258,7 +268,7 @@ void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
   Burst& burst = multicasts_[place];
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
   CountLoad(std::max(burst.sent_ps, end.joined_ps), end.times, end.done_ps);
-  if (job().follows_paths) {
+  if (follows_paths()) {
     burst.path = end.path;
     SpendFromMemory(burst.path, end.times, end.done_ps);
   }
@@ -288,7 +298,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
     CountLoss(Loss::kLoadLx, burst.done_ps - std::min(done_ps, burst.done_ps));
-    burst.path.Until(burst.done_ps, Cause::kLxPort);
+    if (follows_paths()) burst.path.Until(burst.done_ps, Cause::kLxPort);
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
           : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
@@ -301,7 +311,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (burst.done_ps >= move.done_ps) {
     move.done_ps = burst.done_ps;
     // Paths are large: while bursts of a timed card are still to be sent, another one ends last.
-    if (job().follows_paths && (move.issued || !config_.timed())) move.path = burst.path;
+    if (follows_paths() && (move.issued || !config_.timed())) move.path = burst.path;
   }
   EndMoves();
   if (sending_) SendBursts();
@@ -327,8 +337,10 @@ void LoadStoreUnit::EndMoves() {
     const Move& move = moves_.front();
     if (move.done_ps >= last_done_ps_) {
       last_done_ps_ = move.done_ps;
-      last_path_ = move.path;
-      last_path_.Until(last_done_ps_, Cause::kRing);
+      if (move.path) {
+        last_path_ = *move.path;
+        last_path_.Until(last_done_ps_, Cause::kRing);
+      }
     }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
     if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);
@@ -339,7 +351,7 @@ void LoadStoreUnit::EndMoves() {
 void LoadStoreUnit::Drain() {
   while (in_flight_ > 0) WaitWhileAhead(progress_);
   CheckFailed();
-  if (last_done_ps_ > local_ps()) path_ = last_path_;
+  if (follows_paths() && last_done_ps_ > local_ps()) path_ = last_path_;
   AdvanceTo(last_done_ps_);
 }
 

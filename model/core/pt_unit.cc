@@ -175,12 +175,15 @@ uint64_t PtUnit::Price(uint8_t flag, MatmulFn fn, uint64_t m, uint64_t n, uint64
   }
   if (steps > 0) AdvanceTo(clock.Edge(local));
   const uint64_t last_row_ps = clock.Edge(array_free_);
-  end_path_ = array_path.Behind(path_, array_path_, clock, last_row_ps);
-  if (steps > 0) path_ = local_path.Behind(path_, array_path_, clock, clock.Edge(local));
   array_free_ += core.pt_fill_drain_cycles;
-  end_path_.Until(clock.Edge(array_free_), Cause::kPtFill);
-  array_path_ = end_path_;
-  CountLoss(Loss::kFillDrain, clock.Edge(array_free_) - last_row_ps);
+  const uint64_t drained_ps = clock.Edge(array_free_);
+  CountLoss(Loss::kFillDrain, drained_ps - last_row_ps);
+  if (follows_paths()) {
+    end_path_ = array_path.Behind(path_, array_path_, clock, last_row_ps);
+    if (steps > 0) path_ = local_path.Behind(path_, array_path_, clock, clock.Edge(local));
+    end_path_.Until(drained_ps, Cause::kPtFill);
+    array_path_ = end_path_;
+  }
   return bytes;
 }
 

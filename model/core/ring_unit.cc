@@ -69,13 +69,16 @@ uint64_t RingUnit::Send(const Instruction& in) {
     if (payload.get_response_status() != tlm::TLM_OK_RESPONSE)
       throw UnitFault{Status::LX_OVERFLOW, reg(in, 1)};
     done = now + delay.value();
-    path_.Until(from_lx_ps, Cause::kLxPort);
-    path_.Until(done, Cause::kPartialSums);
+    if (follows_paths()) {
+      path_.Until(from_lx_ps, Cause::kLxPort);
+      path_.Until(done, Cause::kPartialSums);
+    }
     AdvanceTo(done);
   }
-  if (token != 0)
+  if (token != 0) {
     peer->GiveTokenAt(After(done, config_.core.token_cycles), static_cast<unsigned>(token), track(),
-                      path_);
+                      follows_paths() ? &path_ : nullptr);
+  }
   return done;
 }
 

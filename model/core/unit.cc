@@ -79,7 +79,7 @@ void CoreUnit::Run() {
     }
     if (job.aborted) Abandon();  // outside the handlers: it waits
     Spend(Cause::kSequencer);
-    if (path_.at_ps >= job.end_path.at_ps) job.end_path = path_;
+    if (job.follows_paths && path_.at_ps >= job.end_path.at_ps) job.end_path = path_;
     job.core_end_ps[core_.index()] = std::max(job.core_end_ps[core_.index()], NowPs());
     ahead_ps_ = 0;
     owed_ps_ = 0;  // of a job that was torn down it may lie ahead of the next one's start
@@ -166,7 +166,7 @@ int64_t CoreUnit::NumberInLx(const Instruction& in) {
 void CoreUnit::Finish(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
   if (finish_ps >= finished_ps_) {
     finished_ps_ = finish_ps;
-    finished_path_ = path;
+    if (follows_paths()) finished_path_ = path;
   }
   GiveSignal(in, finished_ps_, finished_path_);
 }
@@ -224,7 +224,7 @@ void CoreUnit::TakeToken(unsigned token) {
   }
   waiting_token_ = 0;
   owed_ps_ = local_ps();
-  if (NowPs() > start) {
+  if (follows_paths() && NowPs() > start) {
     path_ = core_.token_path(token);
     Spend(Cause::kTokens);
   }
@@ -253,8 +253,9 @@ void CoreUnit::AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps,
 }
 
 void CoreUnit::GiveSignal(const Instruction& in, uint64_t finish_ps, const PathTime& path) {
-  if (in.signal != 0)
-    core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_, path);
+  if (in.signal == 0) return;
+  core_.GiveTokenAt(After(finish_ps, config_.core.token_cycles), in.signal, track_,
+                    follows_paths() ? &path : nullptr);
 }
 
 void CoreUnit::Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes) {

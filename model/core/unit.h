@@ -83,7 +83,11 @@ class CoreUnit : public sc_core::sc_module {
   void CheckAborted() const;
   void GiveSignal(const Instruction& in, uint64_t finish_ps, const PathTime& path);
   // The time up to local time was spent on `cause`.
-  void Spend(Cause cause) { path_.Until(local_ps(), cause); }
+  void Spend(Cause cause) {
+    if (follows_paths()) path_.Until(local_ps(), cause);
+  }
+  // Somebody asks for the job's path; else nobody brings any up to date.
+  bool follows_paths() const { return job_->follows_paths; }
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
   // Counts and traces that the unit has waited from start_ps to end_ps, and which track ended it.
   void AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps, trace::TrackId ended_by);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "model/core/unit.h"
@@ -39,10 +40,10 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     const Instruction* in;
     uint64_t start_ps;
     uint64_t bytes;
-    uint64_t done_ps;  // of the bursts that have ended
-    uint64_t bursts;   // that have not
-    bool issued;       // all bursts have been sent
-    PathTime path;     // to done_ps
+    uint64_t done_ps;              // of the bursts that have ended
+    uint64_t bursts;               // that have not
+    bool issued;                   // all bursts have been sent
+    std::optional<PathTime> path;  // to done_ps; of a job that follows paths
   };
   // A place of a window, and the burst that has it or had it last.
   struct Burst {

@@ -111,9 +111,11 @@ uint64_t VectorUnit::Execute(const Instruction& in) {
     }
   }
   const uint64_t end = local_ps();
-  path_.Until(clock.Edge(first_chunk), Cause::kVector);
-  path_.For(clock.Span(port_cycles), end, Cause::kLxPort);
-  path_.Until(end, Cause::kVector);
+  if (follows_paths()) {
+    path_.Until(clock.Edge(first_chunk), Cause::kVector);
+    path_.For(clock.Span(port_cycles), end, Cause::kLxPort);
+    path_.Until(end, Cause::kVector);
+  }
   Account(in, start, end, port_bytes_);
   return end;
 }
