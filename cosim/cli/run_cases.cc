@@ -247,7 +247,9 @@ Json RunSessionOf(const RunCase& run) {
   fields["device_ns"] = device_ns;
   fields["launch_ns"] = whole["launch_ns"];
   fields["device_memory"] = whole["device_memory"];
-  fields["bound_by"] = whole["roofline"]["launches"]["bound_by"];
+  // By the closed form there are no counters of a card.
+  fields["bound_by"] =
+      result.formula ? whole["fast"]["bound_by"] : whole["roofline"]["launches"]["bound_by"];
   if (result.verification && !result.verification->passed())
     fields["mismatches"] = result.verification->mismatches;
   if (const std::vector<std::string> unmet = judged.Unmet(); !unmet.empty())

@@ -9,7 +9,7 @@ KernelEstimate Estimate(const KernelLaunches& kernel, const model::CardParameter
   for (const StepWork& step : kernel.steps) {
     const model::KernelTime time = model::TimeOf(step.work, card);
     const auto count = static_cast<double>(step.executions);
-    const double start_ns = several ? model::StepStartNs(time, card) : 0;
+    const double start_ns = several ? model::StepStartNs(time, step.cores_meet, card) : 0;
     const double ns = count * (time.ns - time.start_ns + start_ns);
     estimate.ns += ns;
     estimate.macs += step.executions * time.macs;

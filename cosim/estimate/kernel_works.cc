@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cosim/estimate/softmax_works.h"
 #include "model/contract/vector_functions.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 #include "runtime/compiler/codegen/expected_time.h"
@@ -97,8 +98,6 @@ VectorLoop LoopOf(const compiler::Operation& op, bool along_sticks) {
       return LoopOf(static_cast<UnaryFn>(op.fn));
     case compiler::OperationKind::kReduction:
       return along_sticks ? VectorLoop::kReduce : VectorLoop::kBinary;
-    case compiler::OperationKind::kSoftmax:
-      return VectorLoop::kSoftmax;
     default:
       return VectorLoop::kBinary;
   }
@@ -123,12 +122,19 @@ VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation&
   work.rows_per_core = std::max(1.0, static_cast<double>(rows) / static_cast<double>(row_parts));
   // The rows of a stick's columns follow each other.
   work.run_bytes = Up(rows, row_parts) * compiler::kStick;
-  work.tile_bytes = Up(rows, row_parts) * Up(padded, col_parts) * kElementBytes;
-  if (work.loop != VectorLoop::kSoftmax) {
-    work.loop_sticks = LoopSticks(
-        Up(rows, row_parts), Up(padded / compiler::kStickElements, col_parts), work.loop, true);
-  }
+  work.loop_sticks = LoopSticks(Up(rows, row_parts),
+                                Up(padded / compiler::kStickElements, col_parts), work.loop, true);
   return work;
+}
+
+std::vector<StepWork> SoftmaxOf(const compiler::KernelSpec& spec,
+                                const compiler::DimensionSizes& split) {
+  SoftmaxSize size;
+  size.rows = Get(spec.dims, "batch") * Get(spec.dims, "rows");
+  size.row_sticks = Up(Get(spec.dims, "cols"), compiler::kStickElements);
+  size.row_parts = Get(split, "batch") * Get(split, "rows");
+  size.lx_bytes = spec.lx_bytes;
+  return SoftmaxWorks(size);
 }
 
 bool Walks(const SdscTensor& tensor, size_t dim) {
@@ -289,16 +295,17 @@ class StepOfBundle {
 
 }  // namespace
 
-StepWork WorkOf(const compiler::KernelSpec& spec, compiler::KernelPlan& plan) {
+std::vector<StepWork> WorkOf(const compiler::KernelSpec& spec, compiler::KernelPlan& plan) {
   const compiler::Operation& op = compiler::RequireOperation(spec.op);
   const compiler::DimensionSizes split = compiler::SplitOf(spec);
-  StepWork step;
-  step.name = std::string(op.name);
   plan.cores_used = 1;
   for (const auto& [name, parts] : split) {
     plan.split[name] = static_cast<int>(parts);
     plan.cores_used *= static_cast<int>(parts);
   }
+  if (op.kind == compiler::OperationKind::kSoftmax) return SoftmaxOf(spec, split);
+  StepWork step;
+  step.name = std::string(op.name);
   if (op.kind == compiler::OperationKind::kMatmul) {
     const MatmulWork work = MatmulOf(spec, split);
     plan.tile = {{"m", static_cast<int64_t>(work.tile_m)},
@@ -307,7 +314,7 @@ StepWork WorkOf(const compiler::KernelSpec& spec, compiler::KernelPlan& plan) {
   } else {
     step.work = VectorOf(spec, op, split);
   }
-  return step;
+  return {std::move(step)};
 }
 
 std::vector<StepWork> WorkOf(const LaunchedBundle& launched, uint64_t lx_bytes) {

@@ -8,11 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time_units.h"
+#include "cosim/report/report_tasks.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
-
-namespace {}  // namespace
 
 std::pair<uint64_t, uint64_t> FastRange(const RunResult& result, uint64_t ps) {
   if (!result.fast) return {ps, ps};
@@ -53,6 +52,7 @@ std::string FormulaBound(const RunResult& result) {
   std::map<std::string, uint64_t> ps;
   for (const FormulaTimes::Kernel& kernel : result.formula->kernels)
     ps[kernel.bound] += kernel.launches * kernel.ps;
+  ps["what the host computes"] = HostOperationsPs(result);
   const auto most = std::max_element(
       ps.begin(), ps.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   return most == ps.end() ? "" : most->first;
@@ -61,7 +61,9 @@ std::string FormulaBound(const RunResult& result) {
 std::string FastText(const RunResult& result) {
   if (result.formula) {
     return "  fast: kernel times are those of the closed form (docs/accuracy.md); nothing was "
-           "simulated, and what is around the kernels takes no time\n";
+           "simulated, and what is around the kernels takes no time, but for what the host "
+           "computes "
+           "of a list and what several cards do together\n";
   }
   if (!result.fast) return "";
   const model::FastStatistics& fast = *result.fast;

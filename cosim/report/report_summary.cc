@@ -225,7 +225,7 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
   std::string prose = NumbersText(result) + ModelText(result);
   prose += WorkText(result, kernels, kernel_ps);
   prose += EnergyText(result);
-  if (!result.formula) prose += TasksText(result);
+  prose += result.formula ? HostOperationsText(result) : TasksText(result);
   prose += FastText(result);
   prose += FaultsText(result);
   if (reference != nullptr) prose += ReferenceText(result, *reference);
@@ -239,7 +239,11 @@ std::string ReportSummary(const RunResult& result, const std::string& program,
       result.wall.total, result.wall.generate, result.wall.compile, result.wall.model,
       result.wall.verify);
   text += Wrap(prose, style.width);
-  if (result.formula) return text + FilesText(result, program, style);
+  if (result.formula) {
+    if (const std::string table = CardsTable(result, style.width); !table.empty())
+      text += "\n" + table;
+    return text + FilesText(result, program, style);
+  }
   for (const std::string& table :
        {TenantsTable(result, style.width), CardsTable(result, style.width),
         result.model ? ModelTable(result, style.width) : KernelTables(result, style.width),

@@ -114,6 +114,20 @@ Json MemoryJson(const RunResult& result) {
           {"program_peak_bytes", result.program_memory.peak_bytes}};
 }
 
+std::string HostOperationsText(const RunResult& result) {
+  if (!result.tasks || result.tasks->host_operations.empty()) return "";
+  const auto& operations = result.tasks->host_operations;
+  return fmt::format("  the host computed {} operations itself, in {}: {}\n", operations.size(),
+                     trace::FormatTime(HostOperationsPs(result)), HostNames(operations));
+}
+
+uint64_t HostOperationsPs(const RunResult& result) {
+  uint64_t ps = 0;
+  if (result.tasks)
+    for (const auto& one : result.tasks->host_operations) ps += one.ps;
+  return ps;
+}
+
 std::string TasksText(const RunResult& result) {
   std::string text;
   if (result.tasks) {
@@ -122,13 +136,7 @@ std::string TasksText(const RunResult& result) {
         "  issued by {}: {} kernels and {} copies on streams {}, {} waits between them{}\n",
         tasks.mode, tasks.tasks, tasks.copies, Joined(tasks.streams, ", "), tasks.waits,
         tasks.edges ? fmt::format(", {} edges found", *tasks.edges) : "");
-    uint64_t ps = 0;
-    for (const auto& one : tasks.host_operations) ps += one.ps;
-    if (ps != 0) {
-      text += fmt::format("  the host computed {} operations itself, in {}: {}\n",
-                          tasks.host_operations.size(), trace::FormatTime(ps),
-                          HostNames(tasks.host_operations));
-    }
+    text += HostOperationsText(result);
   }
   const OverlapSummary overlap = OverlapOf(result);
   return text + fmt::format(

@@ -27,5 +27,9 @@ nlohmann::ordered_json MemoryJson(const RunResult& result);
 
 // The lines of the summary.
 std::string TasksText(const RunResult& result);
+// Of them, what the host computed of a list; empty: nothing.
+std::string HostOperationsText(const RunResult& result);
+// What it took for that.
+uint64_t HostOperationsPs(const RunResult& result);
 
 }  // namespace spyre::cosim

@@ -271,7 +271,10 @@ Simulated SimulatedOf(const RunResult& result, const trace::Bound& bound) {
 }
 
 std::string WhatBounds(const RunResult& result) {
-  if (result.formula) return FormulaBound(result);
+  if (result.formula) {
+    const bool mostly_together = 2 * CollectivePs(result) > ProgramPs(result);
+    return mostly_together ? CollectiveBound(result) : FormulaBound(result);
+  }
   const trace::Bound bound = UsageOfLaunches(result).roofline.bound;
   if (bound.total_ps == 0) return CollectiveBound(result);
   const std::string first = fmt::format("{}, {}", trace::ResourceText(bound.resource),

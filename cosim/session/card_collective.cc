@@ -48,6 +48,55 @@ const runtime::CollectiveCall& CardGroup::WaitForCall(size_t rank, size_t number
   return calls_[rank][number];
 }
 
+CardCollectivesOf CollectivesOf(const RunConfig& config, const Workload& workload) {
+  CardCollectivesOf collectives{true, workload.collectives()};
+  const runtime::Collective of_output = config.cards.collective;
+  if (of_output == runtime::Collective::kNone) {
+    collectives.in_list = !collectives.all.empty();
+    return collectives;
+  }
+  if (!collectives.all.empty())
+    throw BadInput("cards.collective = \"{}\": the list says itself what the cards do together",
+                   runtime::Name(of_output))
+        .Subject("cards.collective");
+  std::vector<const WorkloadTensor*> outputs;
+  for (const WorkloadTensor& tensor : workload.tensors())
+    if (tensor.is_output) outputs.push_back(&tensor);
+  const bool adds = runtime::Adds(of_output);
+  if (outputs.size() != 1 || (adds && outputs.front()->layout.format != DataFormat::kSen169Fp16)) {
+    throw BadInput("cards.collective: the workload must have one output{}; this one has {}",
+                   adds ? " of SEN169_FP16" : "", outputs.size())
+        .Subject("cards.collective");
+  }
+  const StickLayout& layout = outputs.front()->layout;
+  runtime::CollectiveCall call;
+  call.collective = of_output;
+  call.algorithm = config.cards.algorithm;
+  call.bytes = static_cast<uint64_t>(layout.DeviceBytes());
+  call.type = FormatName(layout.format);
+  call.root = config.cards.root;
+  call.peer = config.cards.peer;
+  return {false, {{outputs.front()->name, call}}};
+}
+
+std::string CardsDescription(size_t cards, const std::string& workload,
+                             runtime::Collective of_output) {
+  const bool collective = of_output != runtime::Collective::kNone;
+  return fmt::format("{} cards: {} each{}", cards, workload,
+                     collective ? ", " + runtime::Name(of_output) + " of the output" : "");
+}
+
+RunConfig AdditionOf(const RunConfig& config, uint64_t bytes) {
+  RunConfig add = config;
+  add.workload = {};
+  add.workload.op = "add";
+  add.workload.size.rows = bytes / kStickBytes;
+  add.workload.size.cols = kStickElements;
+  add.workload.functional = config.workload.functional;
+  add.given.clear();
+  return add;
+}
+
 std::vector<std::string> CompileAdditions(const RunConfig& config,
                                           const std::vector<runtime::CollectivePlan>& plans,
                                           const std::string& directory) {
@@ -61,15 +110,8 @@ std::vector<std::string> CompileAdditions(const RunConfig& config,
   }
   std::vector<std::string> directories;
   for (const uint64_t size : sizes) {
-    RunConfig add = config;
-    add.workload = {};
-    add.workload.op = "add";
-    add.workload.size.rows = size / kStickBytes;
-    add.workload.size.cols = kStickElements;
-    add.workload.functional = config.workload.functional;
-    add.given.clear();
     const std::string place = fmt::format("{}/add_{}", directory, size);
-    directories.push_back(ResolveWorkload(add)->Compile(place).directory);
+    directories.push_back(ResolveWorkload(AdditionOf(config, size))->Compile(place).directory);
   }
   return directories;
 }

@@ -14,6 +14,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/host/host_programs.h"
+#include "cosim/workload/workload.h"
 #include "runtime/collectives/card_collectives.h"
 #include "runtime/collectives/collective_rank.h"
 #include "runtime/flex/runtime_context.h"
@@ -53,6 +54,21 @@ class CardGroup final : public runtime::RankSignals {
   std::map<size_t, uint64_t> arrivals_;
   std::map<size_t, std::deque<runtime::CollectiveCall>> calls_;
 };
+
+// What the cards do together: in the middle of the workload's list, or with its output. Empty:
+// nothing. BadInput if the configuration asks for both, or the output is not one that can be had.
+struct CardCollectivesOf {
+  bool in_list = false;
+  std::vector<NamedCollective> all;  // in order
+};
+CardCollectivesOf CollectivesOf(const RunConfig& config, const Workload& workload);
+
+// "4 cards: add rows=64 cols=64 each, all_reduce of the output"
+std::string CardsDescription(size_t cards, const std::string& workload,
+                             runtime::Collective of_output);
+
+// The addition of so many bytes that a collective has a card do, as a workload.
+RunConfig AdditionOf(const RunConfig& config, uint64_t bytes);
 
 // Compiles the additions of plans into `directory`, a kernel for each size of what is added.
 std::vector<std::string> CompileAdditions(const RunConfig& config,

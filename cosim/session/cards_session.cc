@@ -34,17 +34,13 @@ class CardsSession : public SessionRun {
       recorders_.push_back(std::make_unique<trace::Recorder>(trace_.recorder(), card.name));
       if (i == 0) result_.warnings = card.run.warnings;
     }
-    result_.description = fmt::format(
-        "{} cards: {} each{}", members_.size(), result_.cards[0].run.description,
-        collective() ? ", " + runtime::Name(config.cards.collective) + " of the output" : "");
-    PlanListCollectives();
-    CheckOutputs();
+    result_.description = CardsDescription(members_.size(), result_.cards[0].run.description,
+                                           config.cards.collective);
+    PlanCollectives();
     Warn();
   }
 
  private:
-  bool collective() const { return config_.cards.collective != runtime::Collective::kNone; }
-
   void RefuseOptions() const {
     const bool waves = config_.trace.waves.block != WavesBlock::kNone;
     const char* const what = !options_.record.empty()       ? "--record"
@@ -67,44 +63,21 @@ class CardsSession : public SessionRun {
                                tensors.begin());
   }
   const WorkloadTensor& OutputTensor() { return members_[0]->run->workload().tensors()[Output()]; }
-  uint64_t OutputBytes() { return static_cast<uint64_t>(OutputTensor().layout.DeviceBytes()); }
 
   bool in_list() const { return !result_.list_collectives.empty(); }
 
-  // All cards have the same list.
-  void PlanListCollectives() {
-    for (const NamedCollective& named : members_[0]->run->workload().collectives()) {
+  // All cards have the same workload.
+  void PlanCollectives() {
+    const CardCollectivesOf planned = CollectivesOf(config_, members_[0]->run->workload());
+    for (const NamedCollective& named : planned.all) {
       plans_.push_back(runtime::PlanCollective(named.call, members_.size()));
-      result_.list_collectives.push_back({named.result, plans_.back().call, {}, {}});
-      result_.list_collectives.back().parts.resize(members_.size());
+      if (planned.in_list) {
+        result_.list_collectives.push_back({named.result, plans_.back().call, {}, {}});
+        result_.list_collectives.back().parts.resize(members_.size());
+      } else {
+        result_.collective_call = plans_.back().call;
+      }
     }
-    if (in_list() && collective())
-      throw BadInput("cards.collective = \"{}\": the list says itself what the cards do together",
-                     runtime::Name(config_.cards.collective))
-          .Subject("cards.collective");
-  }
-
-  void CheckOutputs() {
-    if (!collective()) return;
-    const std::vector<WorkloadTensor>& tensors = members_[0]->run->workload().tensors();
-    const auto outputs =
-        std::count_if(tensors.begin(), tensors.end(),
-                      [](const WorkloadTensor& tensor) { return tensor.is_output; });
-    const bool adds = runtime::Adds(config_.cards.collective);
-    if (outputs != 1 || (adds && OutputTensor().layout.format != DataFormat::kSen169Fp16)) {
-      throw BadInput("cards.collective: the workload must have one output{}; this one has {}",
-                     adds ? " of SEN169_FP16" : "", outputs)
-          .Subject("cards.collective");
-    }
-    runtime::CollectiveCall call;
-    call.collective = config_.cards.collective;
-    call.algorithm = config_.cards.algorithm;
-    call.bytes = OutputBytes();
-    call.type = FormatName(OutputTensor().layout.format);
-    call.root = config_.cards.root;
-    call.peer = config_.cards.peer;
-    plans_.push_back(runtime::PlanCollective(call, members_.size()));
-    result_.collective_call = plans_.back().call;
   }
 
   void Compile() override {

@@ -11,10 +11,11 @@
 namespace spyre::cosim {
 
 // Whether RunSession takes the closed form: card.fidelity = "fast", times only, one workload on one
-// card, without declared faults and without throttling. Others simulate a card.
+// card or on several, without declared faults and without throttling. Others simulate a card.
 bool IsByFormula(const RunConfig& config);
 
-// Kernels run one after the other; what is around them, such as copies and the host, takes no time.
+// Kernels run one after the other, with what the host computes of a list and what several cards do
+// together between them; what is around them, such as copies and launches, takes no time.
 // Throws BadInput, with the way to the timed card, for what has no closed form: workloads (see
 // Workload::Work), pipelined hardware, traces, recordings, readings and cards of other processes.
 RunResult RunByFormula(const RunConfig& config, const std::string& out_dir,

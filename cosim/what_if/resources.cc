@@ -72,10 +72,9 @@ const std::vector<ResourceParameters>& Resources() {
         "card.core.vector_reduce_row_cycles", "card.core.vector_loop_unary_centicycles",
         "card.core.vector_loop_function_centicycles", "card.core.vector_loop_binary_centicycles",
         "card.core.vector_loop_constant_centicycles", "card.core.vector_loop_broadcast_centicycles",
-        "card.core.vector_loop_reduce_centicycles", "card.core.vector_loop_softmax_centicycles"}},
+        "card.core.vector_loop_reduce_centicycles"}},
       {"token_hand_over", {"card.core.token_cycles"}},
-      {"barrier",
-       {"card.core.barrier_cycles", "card.core.step_start_cycles", "card.fast.tile_pass_ns"}},
+      {"barrier", {"card.core.barrier_cycles", "card.core.step_start_cycles"}},
       // Their instructions take one cycle each; only what a translation takes has a key.
       {"sequencer", {"card.mmu.translate_cycles"}},
       {"control",

@@ -334,10 +334,9 @@ WorkloadWork OperationWorkload::Work() const {
   for (const Tiles& kind : kinds) {
     if (kind.launches == 0) continue;
     compiler::KernelPlan plan;
-    StepWork step = WorkOf(kind.spec, plan);
+    std::vector<StepWork> steps = WorkOf(kind.spec, plan);
     if (work.kernels.empty()) work.plan = std::move(plan);
-    const std::string name = step.name;
-    work.kernels.push_back({name, "", kind.launches, {std::move(step)}});
+    work.kernels.push_back({kind.spec.op, "", kind.launches, std::move(steps)});
   }
   return work;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "cosim/host_operations/host_operation.h"
 #include "model/contract/formats.h"
 #include "runtime/compiler/list/collectives.h"
 
@@ -61,20 +62,6 @@ WorkloadWork WorkOf(const TaskListPlan& plan) {
         "workload.issue.mode = \"task_graph\": there is no closed form of a task graph's waits; "
         "card.fidelity = \"timed\" simulates them");
   }
-  for (const Task& task : plan.tasks) {
-    if (task.collective) {
-      throw BadInput(
-          "'{}' is what several cards do together, for which there is no closed form; "
-          "card.fidelity "
-          "= \"timed\" simulates the list",
-          task.name);
-    }
-    if (!task.host_op) continue;
-    throw BadInput(
-        "'{}' is computed by the host, for which there is no closed form; card.fidelity = "
-        "\"timed\" simulates the list",
-        task.name);
-  }
   std::vector<std::vector<StepWork>> kernels;
   WorkloadWork work;
   for (const BundlePlan& kernel : plan.kernels) {
@@ -83,8 +70,17 @@ WorkloadWork WorkOf(const TaskListPlan& plan) {
       work.plan.cores_used = std::max(work.plan.cores_used, static_cast<int>(dsc.cores.size()));
   }
   for (const Task& task : plan.tasks) {
-    work.kernels.push_back(
-        {plan.kernels[task.kernel].launched.bundle.name, task.name, 1, kernels[task.kernel]});
+    if (task.collective) {
+      work.between.push_back({work.kernels.size(), task.name, *task.collective});
+    } else if (task.host_op) {
+      const compiler::NamedGraph& graph = *plan.operations;
+      const compiler::NamedOp& op = graph.ops[*task.host_op];
+      work.between.push_back(
+          {work.kernels.size(), task.name, HostWork{op.op, HostOperationBytes(graph, op)}});
+    } else {
+      work.kernels.push_back(
+          {plan.kernels[task.kernel].launched.bundle.name, task.name, 1, kernels[task.kernel]});
+    }
   }
   return work;
 }

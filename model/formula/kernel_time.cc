@@ -19,7 +19,6 @@ constexpr uint64_t kCoresOfOneSide = 16;  // cores 0 to 15 lie on one side of th
 constexpr uint64_t kLongestChunk = 8;     // sticks of k in LX at a time
 constexpr double kLongRunBytes = 1024;    // contiguous runs from here on lose nothing
 constexpr double kRowsWithoutLoss = 64;   // of a core, in a reduction
-constexpr uint64_t kLxReservePercent = 20;  // of LX, for the closed compiler's own use
 
 double Number(uint64_t value) { return static_cast<double>(value); }
 uint64_t Up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit; }
@@ -181,14 +180,13 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
 
 double LoopCycles(VectorLoop loop, const CardParameters& card) {
   const CoreConfig& core = card.core;
-  const std::array<uint64_t, 8> centicycles = {0,
+  const std::array<uint64_t, 7> centicycles = {0,
                                                core.vector_loop_unary_centicycles,
                                                core.vector_loop_function_centicycles,
                                                core.vector_loop_binary_centicycles,
                                                core.vector_loop_constant_centicycles,
                                                core.vector_loop_broadcast_centicycles,
-                                               core.vector_loop_reduce_centicycles,
-                                               core.vector_loop_softmax_centicycles};
+                                               core.vector_loop_reduce_centicycles};
   return Number(centicycles[static_cast<size_t>(loop)]) / 100;
 }
 
@@ -198,16 +196,6 @@ double RunEfficiency(const VectorWork& work, const CardParameters& card) {
   if (run == 0 || run >= kLongRunBytes) return 1;
   const double lost = Number(card.fast.short_run_bytes);
   return run / (run + lost) * (kLongRunBytes + lost) / kLongRunBytes;
-}
-
-// Passes of a softmax that does not stay in LX, relative to one that reads and writes once: five
-// reads and three writes of the whole tensor.
-constexpr double kSpillTraffic = 8.0 / 2;
-constexpr double kSpillLoops = 8.0 / 6;
-
-bool Spills(const VectorWork& work, const CardParameters& card) {
-  const uint64_t usable = card.core.lx_bytes - card.core.lx_reserved_bytes;
-  return work.tile_bytes > usable - usable * kLxReservePercent / 100;
 }
 
 // The results of a row reduction are sticks that are written one by one: memory reads old check
@@ -303,34 +291,17 @@ void FindBound(KernelTime& time) {
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
 }
 
-void TimeOfSpilledSoftmax(const VectorWork& work, const CardParameters& card, const Rates& rates,
-                          KernelTime& time) {
-  const double read = Number(work.bytes_read), written = Number(work.bytes_written);
-  time.load_ns = kSpillTraffic *
-                 (read / rates.read + written / rates.write + rates.TurnaroundNs(read, written));
-  time.loop_ns *= kSpillLoops;
-  time.bytes_read = static_cast<uint64_t>(read * kSpillTraffic);
-  time.bytes_written = static_cast<uint64_t>(written * kSpillTraffic);
-  time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
-}
-
 KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
   const Rates rates(card);
   KernelTime time = Begin(work, card);
   time.loop_ns = LoopNs(work, card, rates);
   if (work.loop == VectorLoop::kReduce) {
     TimeOfReduction(work, card, rates, time);
-  } else if (work.loop == VectorLoop::kSoftmax && Spills(work, card)) {
-    TimeOfSpilledSoftmax(work, card, rates, time);
   } else {
-    const bool softmax = work.loop == VectorLoop::kSoftmax;
     const Load load = MemoryLoad(work, card, rates);
     time.load_ns = load.ns;
     time.bound = load.bound;
-    if (softmax) time.ns += Number(card.fast.tile_pass_ns);
-    time.ns +=
-        Overlapped(time.load_ns, time.loop_ns,
-                   softmax ? card.fast.softmax_overlap_permille : card.fast.overlap_permille);
+    time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
   }
   FindBound(time);
   return time;
@@ -345,8 +316,9 @@ const char* Name(FormulaBound bound) {
   return kNames[static_cast<size_t>(bound)];
 }
 
-double StepStartNs(const KernelTime& step, const CardParameters& card) {
-  const double cycles = Number(card.core.barrier_cycles + card.core.step_start_cycles);
+double StepStartNs(const KernelTime& step, bool cores_meet, const CardParameters& card) {
+  const double cycles =
+      cores_meet ? Number(card.core.barrier_cycles + card.core.step_start_cycles) : 0;
   const bool memory = step.bytes_read + step.bytes_written != 0;
   return cycles * Rates(card).cycle_ns + (memory ? Number(card.fast.step_memory_ns) : 0);
 }

@@ -37,8 +37,8 @@ struct KernelTime {
 
 KernelTime TimeOf(const KernelWork& work, const CardParameters& card);
 
-// What a step of a kernel that has several takes beside its own time: all cores meet before it, and
-// nothing hides its first and last request.
-double StepStartNs(const KernelTime& step, const CardParameters& card);
+// What a step of a kernel that has several takes beside its own time: nothing hides its first and
+// last request, and the cores may meet before it.
+double StepStartNs(const KernelTime& step, bool cores_meet, const CardParameters& card);
 
 }  // namespace spyre::model

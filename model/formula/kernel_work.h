@@ -34,20 +34,18 @@ enum class VectorLoop : uint8_t {
   kConstant,
   kBroadcast,
   kReduce,
-  kSoftmax,
 };
 
-// Rows of sticks that pass through the cores once, or for a softmax that does not stay in LX
-// several times. Rows are the elements that are not along a stick's dimension.
+// Rows of sticks that pass through the cores once. Rows are the elements that are not along a
+// stick's dimension.
 struct VectorWork {
   VectorLoop loop = VectorLoop::kUnary;
   uint64_t cores = 1;
   uint64_t elements = 0;                       // that the loops pass, of all cores
   uint64_t bytes_read = 0, bytes_written = 0;  // of device memory, once
-  double rows_per_core = 1;                    // of a softmax: in a tile
-  uint64_t run_bytes = 0;                      // contiguous in device memory, of one core; 0: long
-  uint64_t tile_bytes = 0;                     // that a tile of a softmax keeps in LX
-  uint64_t loop_sticks = 0;                    // of one loop, for data from memory; 0: many
+  double rows_per_core = 1;
+  uint64_t run_bytes = 0;    // contiguous in device memory, of one core; 0: long
+  uint64_t loop_sticks = 0;  // of one loop, for data from memory; 0: many
 };
 
 using KernelWork = std::variant<MatmulWork, VectorWork>;

@@ -137,6 +137,11 @@ PublicTile ChoosePublicTile(const PublicDivision& division, int64_t lx_bytes) {
   return Chooser(division, lx_bytes).Choose();
 }
 
+bool KeepsSoftmaxRows(uint64_t bytes) {
+  constexpr uint64_t kMost = AlignUp(kLxUsableBytes * 4 / 5, kStickBytes);
+  return bytes <= kMost;
+}
+
 int64_t PublicStreamSticks(int64_t sticks, PublicStreamTile tile, int64_t most_sticks) {
   constexpr int64_t kLeastTiles = 4;
   constexpr int64_t kLeastSticks = 8;  // of finer tiles, whose starts would count

@@ -46,6 +46,11 @@ inline constexpr PublicStreamTile kPublicTile = {8 << 10, 4};
 inline constexpr PublicStreamTile kPublicThroughTile = {8 << 10, 32};  // from memory and to memory
 inline constexpr PublicStreamTile kPublicWideTile = {16 << 10, 4};
 
+// Whether the rows of a softmax that are a core's stay in its LX from the load to the store; bytes:
+// of all of them, rows padded to whole sticks. Others pass through device memory between
+// operations.
+bool KeepsSoftmaxRows(uint64_t bytes);
+
 // Sticks of such a tile, of the `sticks` that a core has; most_sticks of them fit in LX.
 int64_t PublicStreamSticks(int64_t sticks, PublicStreamTile tile, int64_t most_sticks);
 

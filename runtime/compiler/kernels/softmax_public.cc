@@ -3,15 +3,12 @@
 #include <array>
 
 #include "runtime/compiler/kernels/one_input.h"
+#include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/kernels/softmax_steps.h"
 
 namespace spyre::compiler {
 namespace one_input {
 namespace {
-
-// A core's rows that stay in LX, with both halves of the work ahead of each other.
-constexpr uint64_t kResidentBytes = AlignUp(kLxUsableBytes * 4 / 5, kStickBytes);
-constexpr int64_t kHalves = 2;
 
 // The passes through memory, in order.
 enum Pass : uint8_t { kMaximum, kSubtract, kExponential, kSum, kScale, kPasses };
@@ -48,10 +45,9 @@ class PublicSoftmax {
 
   // None if its buffers do not fit; then no code was made.
   std::optional<uint64_t> Build(StepCode& code) {
-    const bool resident = static_cast<uint64_t>(rows_ * row_bytes_) <= kResidentBytes;
-    if (resident) {
-      if (!SetTile((rows_ + kHalves - 1) / kHalves, [&](int64_t rows) {
-            return kHalves * rows * row_bytes_ + ScalarBytes(rows) + SumBytes(rows);
+    if (KeepsSoftmaxRows(static_cast<uint64_t>(rows_ * row_bytes_))) {
+      if (!SetTile(rows_, [&](int64_t rows) {
+            return rows * row_bytes_ + ScalarBytes(rows) + SumBytes(rows);
           })) {
         return std::nullopt;
       }
@@ -115,8 +111,11 @@ class PublicSoftmax {
             v.Const(problem_.axes[cols_].size)};
   }
 
+  // As the list of its operations, and as it was measured: nothing is computed before all rows are
+  // there, and nothing stored before all are done. Only where LX is smaller are there several
+  // tiles.
   void BuildResident(StepCode& code) {
-    const Buffers rows = Buffers::Take(lx_, tile_ * row_bytes_, kHalves, "rows");
+    const Buffers rows = Buffers::Take(lx_, tile_ * row_bytes_, 1, "rows");
     const int64_t scalars_at = lx_.Take(ScalarBytes(tile_), "maxima and sums");
     const int64_t sums_at = lx_.Take(SumBytes(tile_), "fp32 sums");
     code.Keep(lx_.uses());
@@ -127,7 +126,7 @@ class PublicSoftmax {
         EmitTile(load, walk, problem_, shape_, Op::kLoad, {kInFree, kInFull}, kIn, cursor.at());
         cursor.Advance();
       });
-      load.Wait(kInFree, kHalves);
+      load.Wait(kInFree);
     });
     code.Emit(Unit::kVector, [&](SectionBuilder& v) {
       BufferCursor at(v, rows);
@@ -148,7 +147,7 @@ class PublicSoftmax {
       });
     });
     code.Emit(Unit::kStore, [&](SectionBuilder& store) {
-      store.Signal(kInFree, kHalves);
+      store.Signal(kInFree);
       BufferCursor cursor(store, rows);
       TileWalk walk(store, problem_, {kOut}, code.loops(Unit::kStore));
       walk.Run(loops_, [&] {

@@ -89,7 +89,7 @@ TEST(FitCard, WhatPointsSayNothingAboutStaysAndTheReasonIsTold) {
   const CardFit fit = FitCard(RunConfig(), points);
   EXPECT_NE(Find(fit, "card.fast.read_mb_per_s"), nullptr);
   for (const char* key : {"card.core.pt_block_load_split_cycles", "card.fast.strided_read_mb_per_s",
-                          "card.core.vector_loop_softmax_centicycles"})
+                          "card.core.vector_loop_reduce_centicycles"})
     EXPECT_THAT(ReasonOf(fit, key), HasSubstr("no point's time depends on it")) << key;
   RunConfig usual, card = fit.card;
   const std::vector<Field> before = Fields(usual), after = Fields(card);

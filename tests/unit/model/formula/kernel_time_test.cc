@@ -168,18 +168,6 @@ TEST(KernelTime, RunsBelowAKibibyteAreSlower) {
   EXPECT_GT(Ns(work), 1.7 * whole);
 }
 
-TEST(KernelTime, ASoftmaxThatDoesNotStayInLxPassesEightTimes) {
-  VectorWork work = Add(16384, 2048, 32);
-  work.loop = VectorLoop::kSoftmax;
-  work.bytes_read = work.bytes_written;
-  work.tile_bytes = 1 << 20;
-  const KernelTime resident = TimeOf(work, {});
-  work.tile_bytes = 2 << 20;
-  const KernelTime spilled = TimeOf(work, {});
-  EXPECT_EQ(spilled.bytes_read, 4 * resident.bytes_read);
-  EXPECT_GT(spilled.ns, 2.5 * resident.ns);
-}
-
 // Each parameter moves the kernels whose mechanism it is, and no other.
 TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
   const KernelWork matmul = Square(2048, 2, 2, CoreletUse::kSameWeights);
@@ -190,20 +178,16 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
   sum.loop = VectorLoop::kReduce;
   sum.bytes_written = uint64_t{8192} * 128;  // a stick for each row
   const KernelWork reduction = sum;
-  VectorWork resident = Add(2048, 1024, 32);
-  resident.loop = VectorLoop::kSoftmax;
-  const KernelWork softmax = resident;
   const std::vector<std::pair<const char*, KernelWork>> kernels = {
-      {"matmul", matmul}, {"wide", wide},           {"group", group},    {"add", add},
-      {"few", few},       {"reduction", reduction}, {"softmax", softmax}};
+      {"matmul", matmul}, {"wide", wide}, {"group", group},
+      {"add", add},       {"few", few},   {"reduction", reduction}};
   struct Case {
     const char* key;
     std::function<void(CardParameters&)> change;
     std::string moves;
   };
   const std::vector<Case> cases = {
-      {"start_ns", [](auto& c) { c.fast.start_ns += 100; },
-       "matmul wide group add few reduction softmax "},
+      {"start_ns", [](auto& c) { c.fast.start_ns += 100; }, "matmul wide group add few reduction "},
       {"pt_block_load_cycles", [](auto& c) { c.core.pt_block_load_cycles *= 2; }, "matmul group "},
       {"pt_block_load_split_cycles", [](auto& c) { c.core.pt_block_load_split_cycles *= 2; },
        "wide "},
@@ -216,9 +200,6 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
        "add few "},
       {"vector_loop_reduce", [](auto& c) { c.core.vector_loop_reduce_centicycles *= 2; },
        "reduction "},
-      {"vector_loop_softmax", [](auto& c) { c.core.vector_loop_softmax_centicycles *= 2; },
-       "softmax "},
-      {"tile_pass_ns", [](auto& c) { c.fast.tile_pass_ns *= 2; }, "softmax "},
   };
   for (const Case& c : cases) {
     CardParameters changed;
