@@ -106,6 +106,23 @@ std::string Answer(const Diff& diff) {
   return text + "\n";
 }
 
+std::string WorkloadOf(const Trace& trace) {
+  const auto metadata = nlohmann::json::parse(trace.metadata, nullptr, false);
+  if (!metadata.is_object()) return "";
+  const auto workload = metadata.find("workload");
+  return workload != metadata.end() && workload->is_string()
+             ? Printable(workload->get<std::string>())
+             : "";
+}
+
+// Figures of different work say little beside each other.
+std::string OtherWork(const Diff& diff) {
+  if (diff.workload_a == diff.workload_b || diff.workload_a.empty() || diff.workload_b.empty())
+    return "";
+  return fmt::format("A and B ran different workloads: A {}; B {}\n", diff.workload_a,
+                     diff.workload_b);
+}
+
 nlohmann::json ChangesJson(const std::vector<Change>& changes) {
   auto out = nlohmann::json::array();
   for (const Change& change : changes) {
@@ -128,6 +145,8 @@ Diff Compare(const Trace& trace_a, const Trace& trace_b) {
   const Summary b = Summarize(trace_b, from_ps);
   Diff diff;
   diff.is_identical = a.digest == b.digest;
+  diff.workload_a = WorkloadOf(trace_a);
+  diff.workload_b = WorkloadOf(trace_b);
   diff.run_a_ps = a.run_ps();
   diff.run_b_ps = b.run_ps();
   const Interval launch_a = LaunchWindow(trace_a), launch_b = LaunchWindow(trace_b);
@@ -156,7 +175,7 @@ std::string ToText(const Diff& diff, bool per_core) {
            (is_part ? "\n" : fmt::format(" and took {}\n", FormatTime(diff.run_a_ps)));
   }
   std::string out =
-      interrupted + Answer(diff) +
+      interrupted + OtherWork(diff) + Answer(diff) +
       fmt::format(
           "Simulated time: A {}, B {}, change {} ({})\n", FormatTime(diff.run_a_ps),
           FormatTime(diff.run_b_ps), SignedTime(diff.run_a_ps, diff.run_b_ps),
@@ -175,6 +194,8 @@ std::string ToText(const Diff& diff, bool per_core) {
 
 nlohmann::json ToJson(const Diff& diff) {
   return {{"identical", diff.is_identical},
+          {"workload_a", diff.workload_a},
+          {"workload_b", diff.workload_b},
           {"digest_a", fmt::format("{:016x}", diff.digest_a)},
           {"digest_b", fmt::format("{:016x}", diff.digest_b)},
           {"dropped_a", diff.dropped_a},

@@ -26,6 +26,7 @@ struct Change {
 
 struct Diff {
   bool is_identical = false;  // by digest: every record was the same, also the dropped ones
+  std::string workload_a, workload_b;  // as the traces' metadata name it; "": they do not
   uint64_t run_a_ps = 0, run_b_ps = 0;
   uint64_t launch_a_ps = 0, launch_b_ps = 0;  // of the launches (window.h); 0: there is none
   uint64_t digest_a = 0, digest_b = 0;

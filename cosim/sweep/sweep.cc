@@ -13,6 +13,7 @@
 #include <map>
 #include <optional>
 #include <ostream>
+#include <sstream>
 #include <utility>
 
 #include "base/build_info/build_info.h"
@@ -22,6 +23,9 @@
 #include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/config/direction.h"
+#include "cosim/config/toml_json.h"
+#include "cosim/config/toml_text.h"
+#include "cosim/sweep/config_keys.h"
 #include "cosim/sweep/journal.h"
 #include "cosim/sweep/slurm_sweep.h"
 #include "cosim/sweep/sqlite_file.h"
@@ -140,6 +144,30 @@ void RunPoints(const PlannedSweep& planned, const SweepOptions& options, const C
       });
 }
 
+// The values of an option --over as TOML's, where they are TOML's; else each as a text.
+std::string TomlValues(const std::string& values) {
+  try {
+    static_cast<void>(toml::parse("v = [" + values + "]"));
+    return values;
+  } catch (const toml::parse_error&) {
+    std::string texts;
+    std::istringstream parts(values);
+    for (std::string part; std::getline(parts, part, ',');)
+      texts += (texts.empty() ? "" : ", ") + TomlString(part);
+    return texts;
+  }
+}
+
+// Throws Error(kBadInput) naming the option, which no file is to blame for.
+void CheckOver(const std::string& option, const std::string& key, const std::string& values) {
+  const ConfigKeys keys;
+  const std::string place = "--over " + option;
+  if (keys.Find(key) == nullptr) keys.RefuseKey(place, key);
+  const nlohmann::ordered_json table = JsonOfToml(toml::parse("v = [" + values + "]"));
+  for (const nlohmann::ordered_json& value : table["v"])
+    if (value.is_primitive()) keys.CheckValue(place, key, value);
+}
+
 // Every combination of some keys of `config`, and as objectives the launch window and each of the
 // keys, so that the front is what a cheaper card costs in time. over: "KEY=VALUE,VALUE...", values
 // as in TOML. Throws Error(kBadInput).
@@ -152,8 +180,10 @@ Grid GridOver(const std::string& config, const std::vector<std::string>& over) {
           .Subject("--over")
           .Value(one);
     const std::string key = one.substr(0, equals);
+    const std::string values = TomlValues(one.substr(equals + 1));
+    CheckOver(one, key, values);
     objectives += fmt::format(", \"{}\"", key);
-    axes += fmt::format("{} = [{}]\n", key, one.substr(equals + 1));
+    axes += fmt::format("{} = [{}]\n", key, values);
   }
   // A string of JSON is one of TOML.
   const std::string path = DumpJson(nlohmann::ordered_json(fs::absolute(config).string()));

@@ -25,7 +25,9 @@ namespace spyre::cosim::sweep_test {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 using Json = nlohmann::ordered_json;
 
 // Eight points of a small operation; those with more cores in the workload than on the card are
@@ -104,6 +106,12 @@ TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
   }
   options.over = {"card.cores"};
   EXPECT_THAT(test::BadInputOf([&] { Run(options); }), HasSubstr("--over card.cores: must be"));
+  options.over = {"card.corez=8,16"};
+  EXPECT_THAT(test::BadInputOf([&] { Run(options); }),
+              AllOf(StartsWith("--over card.corez=8,16: unknown key 'card.corez'"),
+                    HasSubstr("did you mean 'card.cores'")));
+  options.over = {"card.cores=8,many"};
+  EXPECT_THAT(test::BadInputOf([&] { Run(options); }), StartsWith("--over card.cores=8,many: "));
 }
 
 // The dearest card has the shorter latency and the more channels.

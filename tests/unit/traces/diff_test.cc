@@ -89,6 +89,18 @@ TEST(Diff, SaysWhenItComparesPartsOfRuns) {
   EXPECT_EQ(ToJson(diff)["dropped_b"], 9);
 }
 
+TEST(Diff, SaysThatTheRunsAreOfDifferentWorkloads) {
+  Trace a = SampleTrace(), b = LongerTrace();
+  a.metadata = R"({"workload": "matmul m=64"})";
+  b.metadata = R"({"workload": "neg rows=64"})";
+  const std::string text = ToText(Compare(a, b), false);
+  EXPECT_EQ(text.rfind("A and B ran different workloads: A matmul m=64; B neg rows=64\n", 0), 0u)
+      << text;
+  EXPECT_EQ(ToJson(Compare(a, b))["workload_b"], "neg rows=64");
+  b.metadata = a.metadata;
+  EXPECT_THAT(ToText(Compare(a, b), false), Not(HasSubstr("different workloads")));
+}
+
 TEST(Diff, IsSymmetric) {
   const Diff diff = Compare(LongerTrace(), SampleTrace());
   EXPECT_THAT(ToText(diff, false), HasSubstr("-1.500 ns (-15.8 %)"));
