@@ -27,6 +27,7 @@ class StepReader {
     for (int core : dsc_.cores) problem_.core_mask |= 1u << core;
     tensors_ = dsc_.inputs;
     tensors_.push_back(dsc_.outputs.front());
+    sum_in_blocks_ = SumInBlocks();
     for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
       if (dsc_.dims[dim].size > 1 || Needed(static_cast<int>(dim))) AddAxis(static_cast<int>(dim));
     }
@@ -51,10 +52,33 @@ class StepReader {
     return op != nullptr && op->op_class == OpFuncClass::kConversion;
   }
 
-  // A restickify works on two dimensions, a conversion on that of its sticks, whatever their sizes;
-  // and so does what makes or takes sticks of two dimensions.
+  // Of a product with no operand that has what is summed over in its sticks: the dimension that is.
+  // It is counted in the sticks that it has once an operand is transposed. -1: none.
+  int SumInBlocks() const {
+    if (!IsMatmulFunc(dsc_.op)) return -1;
+    const SdscTensor& first = dsc_.tensors[tensors_.front()];
+    const SdscTensor& out = dsc_.tensors[tensors_.back()];
+    int sum = -1;
+    for (int dim = 0; dim < static_cast<int>(dsc_.dims.size()); ++dim) {
+      if (!Walks(first, dim) || Walks(out, dim)) continue;
+      for (const int input : dsc_.inputs) {
+        if (StickDim(dsc_.tensors[input]) == dim) return -1;
+      }
+      const auto larger = [&](int a, int b) {
+        return std::pair(dsc_.dims[a].slices, dsc_.dims[a].size) >
+               std::pair(dsc_.dims[b].slices, dsc_.dims[b].size);
+      };
+      if (sum < 0 || larger(dim, sum)) sum = dim;
+    }
+    return sum;
+  }
+
+  // A restickify works on two dimensions, a conversion on that of its sticks, and a product on
+  // those of its sticks and of its sum, whatever their sizes; and so does what makes or takes
+  // sticks of two dimensions.
   bool Needed(int dim) const {
-    const bool sticks = IsRestickifyFunc(dsc_.op) || Converts();
+    if (dim == sum_in_blocks_) return true;
+    const bool sticks = IsRestickifyFunc(dsc_.op) || Converts() || IsMatmulFunc(dsc_.op);
     return std::any_of(tensors_.begin(), tensors_.end(), [&](int position) {
       const SdscTensor& tensor = dsc_.tensors[position];
       return TurnsDim(tensor) == dim || (sticks && StickDim(tensor) == dim);
@@ -74,6 +98,7 @@ class StepReader {
       axis.stick_elements = axis.in_sticks ? std::max(axis.stick_elements, elements) : elements;
       axis.in_sticks = true;
     }
+    if (dim == sum_in_blocks_) axis.in_sticks = true;
     const SdscTensor& out = dsc_.tensors[tensors_.back()];
     axis.reduced = !Walks(out, dim) && Walks(dsc_.tensors[tensors_.front()], dim);
     axis.split = d.slices;
@@ -81,6 +106,9 @@ class StepReader {
     axis.units = (d.size + axis.unit_elements() - 1) / axis.unit_elements();
     if (BeginsSticks(d, axis)) {
       axis.units = axis.slice * axis.split;
+    } else if (dim == sum_in_blocks_) {
+      axis.units = axis.slice * axis.split;
+      if (d.per_core % axis.unit_elements() != 0) axis.slice_elements = d.per_core;
     } else if (d.slices > 1 && d.per_core % axis.unit_elements() != 0) {
       throw BadInput("{}: {} elements of dimension '{}' on each core are not whole sticks of {}",
                      problem_.name, d.per_core, d.name, axis.unit_elements());
@@ -111,7 +139,7 @@ class StepReader {
     }
     axis.size = mask.start;
     axis.masked = true;
-    if (axis.size <= (axis.split - 1) * axis.slice * axis.unit_elements()) {
+    if (axis.size <= (axis.split - 1) * axis.elements_per_slice()) {
       throw BadInput("{}: all of a core's part of dimension '{}' is masked", problem_.name,
                      axis.name);
     }
@@ -276,6 +304,7 @@ class StepReader {
   Problem problem_;
   std::vector<int> tensors_;  // inputs, output
   std::vector<int> dims_;     // of each axis
+  int sum_in_blocks_ = -1;
 };
 
 }  // namespace

@@ -137,10 +137,14 @@ class StepOp {
   }
 
   uint64_t Matmul() {
+    // The array takes columns of the result from the second operand.
+    const int columns = p_.operands[2].stick_axis;
+    if (p_.operands[1].stick_axis < 0 && p_.operands[0].stick_axis == columns)
+      std::swap(p_.operands[0], p_.operands[1]);
     if (p_.reduced_axis() < 0 || p_.operands[1].stick_axis < 0) {
       throw BadInput(
           "{}: its operands have no dimension that is reduced, or none in the sticks of "
-          "the second",
+          "either",
           p_.name);
     }
     if (op_.matmul == MatmulFn::kSen169Fp16) {

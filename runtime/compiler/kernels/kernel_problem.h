@@ -34,11 +34,15 @@ struct Axis {
   int64_t units = 1;
   int split = 1;
   int64_t slice = 1;
+  int64_t slice_elements = 0;  // of a slice that ends within its last stick; 0: none does
   int64_t tile = 1;
   int slice_column = -1;   // core register: the core's slice
   int spacing_entry = -1;  // table entry: units from slice to slice, -1: `slice`
 
   int64_t unit_elements() const { return in_sticks ? stick_elements : 1; }
+  int64_t elements_per_slice() const {
+    return slice_elements != 0 ? slice_elements : slice * unit_elements();
+  }
   // The tiles of the longest slice.
   int64_t tiles() const { return (slice + tile - 1) / tile; }
   bool uneven() const { return units % split != 0; }

@@ -18,7 +18,7 @@ MatmulKernel::MatmulKernel(Problem& problem, MatmulFn fn)
   int64_t outer = 1;
   for (const Axis& axis : axes) cores *= axis.split;
   for (int axis : outer_) outer *= axes[axis].slice;
-  share_ = {axes[m_].slice,
+  share_ = {axes[m_].slice * axes[m_].unit_elements(),
             axes[n_].slice,
             axes[k_].slice,
             outer,
@@ -26,6 +26,8 @@ MatmulKernel::MatmulKernel(Problem& problem, MatmulFn fn)
             problem_.operands[kB].sharers,
             cores,
             axes[k_].split > 1};
+  share_.a_transposed = problem_.operands[kA].stick_axis == m_;
+  share_.b_transposed = problem_.operands[kB].stick_axis == k_;
   share_.resident = problem_.carried.in_lx();
   share_.m_tile = problem_.carried.m_tile;
   share_.n_tile = (problem_.carried.n_tile + kStickElements - 1) / kStickElements;
@@ -40,7 +42,7 @@ MatmulKernel::MatmulKernel(Problem& problem, MatmulFn fn)
   } else {
     tiling_ = ChooseMatmulTiling(share_, lx_left);
   }
-  problem_.axes[m_].tile = tiling_.m;
+  problem_.axes[m_].tile = tiling_.m / share_.m_unit();
   problem_.axes[n_].tile = tiling_.n;
   problem_.axes[k_].tile = tiling_.k;
   for (int operand : {kA, kB}) source_[operand] = SourceOf(operand);
@@ -48,6 +50,7 @@ MatmulKernel::MatmulKernel(Problem& problem, MatmulFn fn)
     a_ = Buffers::Take(lx_, tiling_.a_chunk_bytes(), tiling_.operand_slots, "a");
   if (source_[kB] != Source::kDirect)
     b_ = Buffers::Take(lx_, tiling_.b_chunk_bytes(), tiling_.operand_slots, "b");
+  TakeTransposed();
   sum_ = share_.resident
              ? ResidentSums(tiling_, end)
              : Buffers::Take(lx_, tiling_.accumulator_bytes(), tiling_.accumulator_slots, "sums");
@@ -61,7 +64,9 @@ uint64_t MatmulKernel::Build(StepCode& code) {
   const auto emit = [&](Unit unit, auto section) {
     code.Emit(unit, [&](SectionBuilder& b) { (this->*section)(b, code.loops(unit)); });
   };
-  if (Loaded(kA) || Loaded(kB)) emit(Unit::kLoad, &MatmulKernel::LoadSection);
+  if (Loaded(kA) || Loaded(kB) || TransposedLoad(kA) || TransposedLoad(kB)) {
+    emit(Unit::kLoad, &MatmulKernel::LoadSection);
+  }
   if (out_staged()) emit(Unit::kStore, &MatmulKernel::StoreSection);
   emit(Unit::kPt, &MatmulKernel::PtSection);
   emit(Unit::kVector, &MatmulKernel::VectorSection);
@@ -70,25 +75,53 @@ uint64_t MatmulKernel::Build(StepCode& code) {
   return std::max(lx_.used(), sums_->lx_end());
 }
 
+void MatmulKernel::TakeTransposed() {
+  if (share_.a_transposed) {
+    transposed_[kA].emplace(problem_, kA, TransposedOperand::Axes{m_, k_}, tiling_.m * kStick,
+                            TransposedOperand::Tokens{kARowsFull, kARowsFree, kAFull, kAFree});
+  }
+  if (share_.b_transposed) {
+    transposed_[kB].emplace(problem_, kB, TransposedOperand::Axes{k_, n_},
+                            tiling_.k * kStickElements * kStick,
+                            TransposedOperand::Tokens{kBRowsFull, kBRowsFree, kBFull, kBFree});
+  }
+  for (auto& operand : transposed_) {
+    if (operand) operand->Take(lx_, tiling_.operand_slots);
+  }
+}
+
 void MatmulKernel::FindAxes() {
   const auto walks = [&](int operand, int axis) { return problem_.operands[operand].Walks(axis); };
+  Operand& a = problem_.operands[kA];
+  n_ = problem_.operands[kOut].stick_axis;
+  // Where only the first element of each stick of a counts, there are no rows beside it.
+  if (a.lane0 && a.stick_axis < 0) {
+    m_ = a.stick_axis = problem_.AddUnitAxis();
+    problem_.axes[m_].in_sticks = true;
+  }
+  const int in_sticks = a.stick_axis;
   for (int axis = 0; axis < static_cast<int>(problem_.axes.size()); ++axis) {
     if (problem_.axes[axis].reduced) {
       summed_.push_back(axis);
-      if (k_ < 0 || problem_.operands[kA].stick_axis == axis) k_ = axis;
-    } else if (problem_.operands[kB].stick_axis == axis) {
-      n_ = axis;
-    } else if (!walks(kB, axis) &&
-               (m_ < 0 || problem_.axes[axis].slice > problem_.axes[m_].slice)) {
-      m_ = axis;
+      const bool first = k_ < 0 || (k_ != in_sticks && problem_.axes[axis].in_sticks);
+      if (first || axis == in_sticks) k_ = axis;
+    } else if (axis != n_ && !walks(kB, axis)) {
+      const bool longer = m_ < 0 || problem_.axes[axis].slice > problem_.axes[m_].slice;
+      if (axis == in_sticks || (longer && (m_ < 0 || m_ != in_sticks))) m_ = axis;
     }
   }
-  // The array takes elements of the sum from the sticks of the first operand.
-  const int in_sticks = problem_.operands[kA].stick_axis;
-  if (in_sticks >= 0 && !problem_.axes[in_sticks].reduced) {
+  if (in_sticks >= 0 && !problem_.axes[in_sticks].reduced && in_sticks != m_) {
     throw BadInput(
-        "{}: '{}' is in the sticks of the first operand, which must have there what is summed over",
+        "{}: '{}' is in the sticks of the first operand and a dimension of the second; there must "
+        "be what is summed over, or rows of the result",
         problem_.name, problem_.axes[in_sticks].name);
+  }
+  const int b_sticks = problem_.operands[kB].stick_axis;
+  if (n_ < 0 || !walks(kB, n_) || walks(kA, n_) || (b_sticks != n_ && b_sticks != k_)) {
+    throw BadInput(
+        "{}: in the sticks of the result there must be a dimension of the second operand, and in "
+        "those of the second operand that or what is summed over",
+        problem_.name);
   }
   if (m_ < 0) m_ = problem_.AddUnitAxis();
   const auto k = std::find(summed_.begin(), summed_.end(), k_);
@@ -109,6 +142,7 @@ void MatmulKernel::FindAxes() {
 
 MatmulKernel::Source MatmulKernel::SourceOf(int operand) const {
   const Operand& o = problem_.operands[operand];
+  if (operand == kA ? share_.a_transposed : share_.b_transposed) return Source::kTransposed;
   if (!o.in_lx) return Source::kLoaded;
   const int rows = operand == kA ? m_ : k_;
   const int64_t units = operand == kB ? problem_.axes[k_].stick_elements / o.turns : 1;
@@ -116,11 +150,19 @@ MatmulKernel::Source MatmulKernel::SourceOf(int operand) const {
   return dense || o.unit_stride[rows] == kStick * units ? Source::kDirect : Source::kPacked;
 }
 
+TileWalk MatmulKernel::Walk(SectionBuilder& b, const std::vector<int>& operands,
+                            const std::vector<Reg>& outer) const {
+  TileWalk walk(b, problem_, operands, outer);
+  walk.CountElements(m_);
+  return walk;
+}
+
 void MatmulKernel::Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device,
-                       int row_axis, BoxSide rows, BoxSide planes, Reg group) {
+                       BoxAxes axes, BoxSide rows, BoxSide planes, Reg group) {
   const std::vector<int64_t>& stride = problem_.operands[argument].unit_stride;
-  const int64_t plane_stride = stride[argument == kA ? k_ : n_];
-  const int64_t row_stride = stride[row_axis] / (argument == kB ? kStickElements : 1);
+  const int64_t plane_stride = stride[axes.planes];
+  const int64_t row_stride =
+      stride[axes.rows] / (problem_.axes[axes.rows].in_sticks ? kStickElements : 1);
   if (plane_stride > 0 && plane_stride < row_stride) std::swap(rows, planes);
   EmitBox(b, op, order, lx, device, rows, planes, group);
 }
@@ -128,11 +170,17 @@ void MatmulKernel::Box(SectionBuilder& b, Op op, Order order, int argument, Reg 
 void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   std::vector<int> loaded;
   for (int operand : {kA, kB}) {
-    if (Loaded(operand)) loaded.push_back(operand);
+    if (Loaded(operand) || TransposedLoad(operand)) loaded.push_back(operand);
   }
-  TileWalk walk(b, problem_, loaded, outer);
+  TileWalk walk = Walk(b, loaded, outer);
   BufferCursor a_at(b, a_);
   BufferCursor b_at(b, b_);
+  std::vector<BufferCursor> rows_at;
+  for (int operand : {kA, kB}) {
+    if (!TransposedLoad(operand)) continue;
+    transposed_[operand]->BeginLoad(walk);
+    rows_at.push_back(transposed_[operand]->Cursor(b));
+  }
   const int64_t turns = problem_.operands[kB].turns;
   const Reg k_rows = walk.CoreElements(k_, turns);
   const auto group = [&](int operand) {
@@ -144,10 +192,19 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
   // Constants are made where they are used: the loops of a batch leave few registers.
   std::optional<MatmulSums::Saved> saved;
   if (problem_.carried.in_device()) saved.emplace(*sums_, b);
+  const auto load_transposed = [&] {
+    auto rows = rows_at.begin();
+    for (int operand : {kA, kB}) {
+      if (!TransposedLoad(operand)) continue;
+      transposed_[operand]->Load(b, walk, rows->at(), operand == kA ? a_group : b_group);
+      (rows++)->Advance();
+    }
+  };
   const auto load = [&] {
+    load_transposed();
     if (Loaded(kA)) {
       b.Scoped([&] {
-        Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), m_,
+        Box(b, Op::kLoad, {kAFree, kAFull}, kA, a_at.at(), walk.address(kA), {m_, k_},
             {walk.size(m_), walk.stride(kA, m_), b.Const(kStickBytes)},
             {walk.size(k_), walk.stride(kA, k_), b.Const(tiling_.m * kStick)}, a_group);
       });
@@ -157,7 +214,7 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
       b.Scoped([&] {
         // Rows of b are elements of k, or several that share a stick: no padding is read.
         const Reg row_stride = walk.ElementStride(kB, k_);
-        Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), k_,
+        Box(b, Op::kLoad, {kBFree, kBFull}, kB, b_at.at(), walk.address(kB), {k_, n_},
             {walk.TileElements(k_, k_rows, turns), row_stride, b.Const(kStickBytes)},
             {walk.size(n_), walk.stride(kB, n_), b.Const(tiling_.k * kStickElements * kStick)},
             b_group);
@@ -175,30 +232,40 @@ void MatmulKernel::LoadSection(SectionBuilder& b, const std::vector<Reg>& outer)
   });
   if (Loaded(kA)) b.Wait(kAFree, tiling_.operand_slots);
   if (Loaded(kB)) b.Wait(kBFree, tiling_.operand_slots);
+  for (int operand : {kA, kB}) {
+    if (TransposedLoad(operand)) transposed_[operand]->EndLoad(b);
+  }
 }
 
-void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at,
-                        Reg k_rows) {
+void MatmulKernel::Pack(SectionBuilder& b, TileWalk& walk, PackCursors& at, Reg k_rows) {
   const auto copy = static_cast<uint8_t>(UnaryFn::kCopy);
   walk.Run(summed_, [&] {
+    auto rows = at.rows.begin();
+    for (int operand : {kA, kB}) {
+      if (!transposed_[operand]) continue;
+      BufferCursor& chunk = operand == kA ? at.a : at.b;
+      transposed_[operand]->Transpose(b, walk, rows->at(), chunk.at());
+      chunk.Advance();
+      (rows++)->Advance();
+    }
     if (Packed(kA)) {
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kAFree, kAFull},
-               {a_at.at(), walk.address(kA), kZero, walk.size(m_), walk.size(k_),
+               {at.a.at(), walk.address(kA), kZero, walk.size(m_), walk.size(k_),
                 b.Const(tiling_.m * kStick), walk.stride(kA, k_), kZero, b.Const(kStick),
                 walk.stride(kA, m_)});
       });
-      a_at.Advance();
+      at.a.Advance();
     }
     if (Packed(kB)) {
       b.Scoped([&] {
         b.Emit(Op::kVunary, copy, {kBFree, kBFull},
-               {b_at.at(), walk.address(kB), kZero,
+               {at.b.at(), walk.address(kB), kZero,
                 walk.TileElements(k_, k_rows, problem_.operands[kB].turns), walk.size(n_),
                 b.Const(tiling_.k * kStickElements * kStick), walk.stride(kB, n_), kZero,
                 b.Const(kStick), walk.ElementStride(kB, k_)});
       });
-      b_at.Advance();
+      at.b.Advance();
     }
   });
 }
@@ -210,7 +277,7 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   }
   const bool a_direct = source_[kA] == Source::kDirect;
   const bool b_direct = source_[kB] == Source::kDirect;
-  TileWalk walk(b, problem_, direct, outer);
+  TileWalk walk = Walk(b, direct, outer);
   if (!a_direct) b.Signal(kAFree, tiling_.operand_slots);
   if (!b_direct) b.Signal(kBFree, tiling_.operand_slots);
   BufferCursor a_at(b, a_);
@@ -225,7 +292,8 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
       b_direct ? walk.stride(kB, n_) : b.Const(tiling_.k * kStickElements * kStick);
   walk.Run(tiles_, [&] {
     const Reg n_elements = b.Add(kZero, walk.size(n_), kStickElements);
-    const Reg sum_nstick = b.Add(kZero, walk.size(m_), kAccumulatorStick);
+    const Reg rows_of_tile = Rows(walk);
+    const Reg sum_nstick = b.Add(kZero, rows_of_tile, kAccumulatorStick);
     b.Wait(problem_.carried.in_device() ? kSumReady : kSumFree);
     walk.Run(summed_, [&] {
       if (!a_direct) b.Wait(kAFull);
@@ -243,10 +311,10 @@ void MatmulKernel::PtSection(SectionBuilder& b, const std::vector<Reg>& outer) {
                 before});
       };
       if (steps) {
-        matmul(0, sum.at(), a_tile, walk.size(m_));
+        matmul(0, sum.at(), a_tile, rows_of_tile);
       } else {
         const Reg after = b.Add(b.Const(problem_.axes[k_].tiles() - 1), walk.index(k_), -1);
-        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, walk.size(m_)); });
+        b.If(b.Min(after, b.Const(1)), [&] { matmul(0, sum.at(), a_tile, rows_of_tile); });
         b.If(walk.IsLast(k_), [&] {
           ForRowGroups(b, walk, [&](Reg index, Reg rows) {
             matmul(kSumFull, b.Add(sum.at(), index, tiling_.group_rows() * kAccumulatorStick),

@@ -4,6 +4,7 @@
 //
 //   load    a and b chunks into LX, one ahead of the PT array; operands that several cores need at
 //           the same time come by multicast
+//   vector  transposes chunks that lie otherwise (matmul_transposed.h), between load and pt
 //   pt      accumulates the chunks of one output tile in fp32
 //   vector  adds the partial result of the previous slice of k (if k is divided), rounds to SEN169
 //   ring    hands the partial result to the core with the next slice of k
@@ -23,6 +24,7 @@
 
 #include "runtime/compiler/kernels/matmul_sums.h"
 #include "runtime/compiler/kernels/matmul_tiling.h"
+#include "runtime/compiler/kernels/matmul_transposed.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
@@ -41,43 +43,62 @@ class MatmulKernel {
   static constexpr int kOut = 2;
 
   // How an operand comes to the array: by the load unit; from where it stays in LX; or, if its rows
-  // there do not follow each other, packed by the vector unit.
-  enum class Source : uint8_t { kLoaded, kDirect, kPacked };
+  // there do not follow each other, packed by the vector unit; or transposed by it, from where the
+  // load unit puts it or from where it stays.
+  enum class Source : uint8_t { kLoaded, kDirect, kPacked, kTransposed };
 
   bool out_staged() const { return !problem_.operands[kOut].in_lx; }
   bool Loaded(int operand) const { return source_[operand] == Source::kLoaded; }
   bool Packed(int operand) const { return source_[operand] == Source::kPacked; }
+  bool TransposedLoad(int operand) const {
+    return transposed_[operand] && transposed_[operand]->loaded();
+  }
 
   // k is what the output does not walk, n what a does not walk, m the longest of those that b does
-  // not walk; the others go outside. Where the output lacks several, k is in the sticks of a, and
-  // the others are steps around it (the windows of a convolution).
+  // not walk, or those in the sticks of a; the others go outside. Where the output lacks several, k
+  // is in the sticks of a, and the others are steps around it (the windows of a convolution).
   void FindAxes();
   Source SourceOf(int operand) const;
+  void TakeTransposed();
 
-  // A box whose row side is the one with the smaller stride in the compiled layout.
-  void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, int row_axis,
+  // A walk over the tiles. Their rows may be asked for: Rows.
+  TileWalk Walk(SectionBuilder& b, const std::vector<int>& operands,
+                const std::vector<Reg>& outer) const;
+
+  // A box whose row side is the one with the smaller stride in the compiled layout. Rows are
+  // elements of an axis, planes units of another.
+  struct BoxAxes {
+    int rows, planes;
+  };
+  void Box(SectionBuilder& b, Op op, Order order, int argument, Reg lx, Reg device, BoxAxes axes,
            BoxSide rows, BoxSide planes, Reg group = kZero);
+
+  // Rows of the current tile, and bytes from one to the next in the output.
+  Reg Rows(TileWalk& walk) const { return walk.Elements(m_); }
+  Reg OutRowStride(TileWalk& walk) const {
+    return share_.a_transposed ? walk.ElementStride(kOut, m_) : walk.stride(kOut, m_);
+  }
 
   // The rows of a tile in groups, so that the first are rounded and stored while the array works on
   // the others: body(index, rows), rows 0 beyond the tile. Partial sums go as a whole.
   template <typename Body>
-  void ForRowGroups(SectionBuilder& b, const TileWalk& walk, Body body) const {
-    if (share_.combines || tiling_.row_groups() == 1) return body(kZero, walk.size(m_));
+  void ForRowGroups(SectionBuilder& b, TileWalk& walk, Body body) const {
+    if (share_.combines || tiling_.row_groups() == 1) return body(kZero, Rows(walk));
     b.Loop(b.Const(tiling_.row_groups()), [&](Reg index) {
       const Reg group = b.Const(tiling_.group_rows());
-      const Reg before = b.Add(b.Mul(index, group), walk.size(m_), -1);  // -(rows from here on)
+      const Reg before = b.Add(b.Mul(index, group), Rows(walk), -1);  // -(rows from here on)
       body(index, b.Min(group, b.Add(kZero, b.Min(before, kZero), -1)));
     });
   }
 
-  Reg TileSums(SectionBuilder& b, const TileWalk& walk) const {
-    return b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kStickElements);
+  Reg TileSums(SectionBuilder& b, TileWalk& walk) const {
+    return b.Add(kZero, b.Mul(Rows(walk), walk.size(n_)), kStickElements);
   }
 
   // The partial sums of a tile in pieces: body(bytes from the tile's first sum, sums), 0 of them
   // beyond the tile. Of one piece neither is said.
   template <typename Body>
-  void ForSumPieces(SectionBuilder& b, const TileWalk& walk, Body body) const {
+  void ForSumPieces(SectionBuilder& b, TileWalk& walk, Body body) const {
     if (tiling_.sum_pieces == 1) return body(kZero, kZero);
     const Reg sums = TileSums(b, walk);
     constexpr int64_t kSumBytes = sizeof(float);
@@ -93,8 +114,13 @@ class MatmulKernel {
 
   void LoadSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
-  // The vector unit in the load unit's place: the chunks of one output tile.
-  void Pack(SectionBuilder& b, TileWalk& walk, BufferCursor& a_at, BufferCursor& b_at, Reg k_rows);
+  // The vector unit in the load unit's place: the chunks of one output tile. k_rows: elements of k,
+  // of this core.
+  struct PackCursors {
+    BufferCursor a, b;
+    std::vector<BufferCursor> rows;  // of operands that are transposed
+  };
+  void Pack(SectionBuilder& b, TileWalk& walk, PackCursors& at, Reg k_rows);
 
   void PtSection(SectionBuilder& b, const std::vector<Reg>& outer);
 
@@ -133,6 +159,7 @@ class MatmulKernel {
   MatmulTiling tiling_;
   LxAllocator lx_;
   Buffers a_, b_, sum_, out_;
+  std::array<std::optional<TransposedOperand>, 2> transposed_;
   int64_t received_at_ = 0;
   std::optional<MatmulSums> sums_;
 };

@@ -6,12 +6,12 @@
 namespace spyre::compiler {
 
 void MatmulKernel::Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out) {
-  const Reg sum_plane = b.Add(kZero, walk.size(m_), kAccumulatorStick);
+  const Reg sum_plane = b.Add(kZero, Rows(walk), kAccumulatorStick);
   const Reg stick = b.Const(kStickBytes);
-  const Reg row = out_staged() ? stick : walk.stride(kOut, m_);
+  const Reg row = out_staged() ? stick : OutRowStride(walk);
   const Reg plane = out_staged() ? b.Const(tiling_.m * kStick) : walk.stride(kOut, n_);
   const Reg step = out_staged() ? b.Const(tiling_.group_rows() * kStick)
-                                : b.Add(kZero, walk.stride(kOut, m_), tiling_.group_rows());
+                                : b.Add(kZero, OutRowStride(walk), tiling_.group_rows());
   ForRowGroups(b, walk, [&](Reg index, Reg rows) {
     if (out_staged() && !share_.combines) b.Wait(kOutFree);
     const MatmulToken wait = !share_.combines ? kSumFull : out_staged() ? kOutFree : kNone;
@@ -26,10 +26,11 @@ void MatmulKernel::Round(SectionBuilder& b, TileWalk& walk, Reg sum, Reg out) {
 void MatmulKernel::VectorSection(SectionBuilder& b, const std::vector<Reg>& outer) {
   std::vector<int> in_lx;
   for (int operand : {kA, kB}) {
-    if (Packed(operand)) in_lx.push_back(operand);
+    const bool transposed = transposed_[operand] && !TransposedLoad(operand);
+    if (Packed(operand) || transposed) in_lx.push_back(operand);
   }
   if (!out_staged()) in_lx.push_back(kOut);
-  TileWalk walk(b, problem_, in_lx, outer);
+  TileWalk walk = Walk(b, in_lx, outer);
   b.Signal(kSumFree, tiling_.accumulator_slots);
   if (problem_.carried.in_lx()) sums_->Keep(b, walk);
   sums_->IfFinal(b, [&] { VectorResults(b, walk); });
@@ -38,11 +39,16 @@ void MatmulKernel::VectorSection(SectionBuilder& b, const std::vector<Reg>& oute
 void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
   if (share_.combines && tiling_.sum_pieces == 1) b.Signal(kReceiveFree);
   if (share_.combines && tiling_.sum_pieces > 1) b.Signal(kReceiveFree, tiling_.sum_pieces);
-  BufferCursor a_at(b, a_);
-  BufferCursor b_at(b, b_);
+  PackCursors chunks{{b, a_}, {b, b_}, {}};
+  for (const auto& operand : transposed_) {
+    if (!operand) continue;
+    operand->BeginTranspose(b, walk);
+    chunks.rows.push_back(operand->Cursor(b));
+  }
   BufferCursor sum(b, sum_);
   BufferCursor out(b, out_);
-  const bool packs = Packed(kA) || Packed(kB);
+  const auto prepares = [&](int operand) { return Packed(operand) || transposed_[operand]; };
+  const bool packs = prepares(kA) || prepares(kB);
   const Reg k_rows = packs ? walk.CoreElements(k_, problem_.operands[kB].turns) : kZero;
   const auto round = [&] {
     b.Scoped([&] { Round(b, walk, sum.at(), out_staged() ? out.at() : walk.address(kOut)); });
@@ -69,7 +75,7 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
     b.If(IsLastSlice(b), round);
   };
   walk.Run(tiles_, [&] {
-    if (packs) Pack(b, walk, a_at, b_at, k_rows);
+    if (packs) Pack(b, walk, chunks, k_rows);
     if (share_.combines) {
       combine();
     } else {
@@ -77,8 +83,8 @@ void MatmulKernel::VectorResults(SectionBuilder& b, TileWalk& walk) {
     }
     sum.Advance();
   });
-  if (Packed(kA)) b.Wait(kAFree, tiling_.operand_slots);
-  if (Packed(kB)) b.Wait(kBFree, tiling_.operand_slots);
+  if (prepares(kA)) b.Wait(kAFree, tiling_.operand_slots);
+  if (prepares(kB)) b.Wait(kBFree, tiling_.operand_slots);
   if (!out_staged()) return;
   const auto drain = [&] { b.Wait(kOutFree, OutTokens()); };
   if (share_.combines) {
@@ -93,7 +99,7 @@ void MatmulKernel::RingSection(SectionBuilder& b, const std::vector<Reg>& outer)
 }
 
 void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer) {
-  TileWalk walk(b, problem_, {}, outer);
+  TileWalk walk = Walk(b, {}, outer);
   BufferCursor sum(b, sum_);
   const Reg has_previous = HasPrevious(b);
   const Reg has_next = HasNext(b);
@@ -119,7 +125,7 @@ void MatmulKernel::RingResults(SectionBuilder& b, const std::vector<Reg>& outer)
         b.Signal(kSumFree);
       } else {
         b.Wait(kPartialFull);
-        const Reg bytes = b.Add(kZero, b.Mul(walk.size(m_), walk.size(n_)), kAccumulatorStick);
+        const Reg bytes = b.Add(kZero, b.Mul(Rows(walk), walk.size(n_)), kAccumulatorStick);
         b.Emit(Op::kSend, 0, {kNextReady, kSumFree},
                {next, received, sum.at(), bytes, received_token});
       }
@@ -137,7 +143,7 @@ void MatmulKernel::StoreSection(SectionBuilder& b, const std::vector<Reg>& outer
 }
 
 void MatmulKernel::StoreResults(SectionBuilder& b, const std::vector<Reg>& outer) {
-  TileWalk walk(b, problem_, {kOut}, outer);
+  TileWalk walk = Walk(b, {kOut}, outer);
   BufferCursor out(b, out_);
   const Reg stick = b.Const(kStickBytes);
   const Reg out_plane = b.Const(tiling_.m * kStick);
@@ -145,11 +151,11 @@ void MatmulKernel::StoreResults(SectionBuilder& b, const std::vector<Reg>& outer
     b.Signal(kOutFree, OutTokens());
     walk.Run(tiles_, [&] {
       ForRowGroups(b, walk, [&](Reg index, Reg rows) {
-        const Reg step = b.Add(kZero, walk.stride(kOut, m_), tiling_.group_rows());
+        const Reg step = b.Add(kZero, OutRowStride(walk), tiling_.group_rows());
         Box(b, Op::kStore, {kOutFull, kOutFree}, kOut,
             b.Add(out.at(), index, tiling_.group_rows() * kStick),
-            b.AddProduct(walk.address(kOut), index, step), m_, {rows, walk.stride(kOut, m_), stick},
-            {walk.size(n_), walk.stride(kOut, n_), out_plane});
+            b.AddProduct(walk.address(kOut), index, step), {m_, n_},
+            {rows, OutRowStride(walk), stick}, {walk.size(n_), walk.stride(kOut, n_), out_plane});
       });
       out.Advance();
     });

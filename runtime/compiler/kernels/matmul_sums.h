@@ -29,6 +29,10 @@ enum MatmulToken : uint8_t {
   kNextReady,    // next core's ring -> ring: its receive buffer is free
   kSumReady,     // load -> pt: an accumulator has what was carried in
   kMarked,       // vector -> store: LX bears the mark of its first launch
+  kARowsFull,    // load -> vector: a chunk of a that is to be transposed
+  kARowsFree,    // vector -> load
+  kBRowsFull,
+  kBRowsFree,
 };
 
 // In the LX that a program may use, accumulators that stay lie at the end, whatever is before them

@@ -30,6 +30,12 @@ std::vector<int64_t> Candidates(int64_t slice, int64_t wanted = 0) {
   return sizes;
 }
 
+std::vector<int64_t> RowCandidates(const MatmulShare& share) {
+  std::vector<int64_t> sizes = Candidates(Tiles(share.m, share.m_unit()), share.m_tile);
+  for (int64_t& size : sizes) size *= share.m_unit();
+  return sizes;
+}
+
 // Bytes of operands that pass into the LX of a core. Squarish tiles have the least.
 int64_t OperandBytes(const MatmulShare& share, const MatmulTiling& tiling) {
   return share.batch * share.k *
@@ -102,7 +108,8 @@ int64_t MatmulTiling::b_chunk_bytes() const { return n * k * kStickElements * kS
 int64_t MatmulTiling::accumulator_bytes() const { return n * m * kAccumulatorStick; }
 int64_t MatmulTiling::output_bytes() const { return n * m * kStick; }
 int64_t MatmulTiling::LxBytes(const MatmulShare& share) const {
-  return operand_slots * (a_chunk_bytes() + b_chunk_bytes()) +
+  return operand_slots * ((share.a_transposed ? 2 : 1) * a_chunk_bytes() +
+                          (share.b_transposed ? 2 : 1) * b_chunk_bytes()) +
          (accumulator_slots + (share.combines ? 1 : 0)) * accumulator_bytes() +
          output_slots * output_bytes();
 }
@@ -112,7 +119,7 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   const auto fits = [&](const MatmulTiling& tiling) {
     const int64_t elements = tiling.m * tiling.n * kStickElements;
     return tiling.LxBytes(share) <= limit &&
-           (elements <= kMaxAccumulatorElements || (tiling.m == 1 && tiling.n == 1));
+           (elements <= kMaxAccumulatorElements || (tiling.m == share.m_unit() && tiling.n == 1));
   };
   const auto sums = [&](int64_t m, int64_t n, int wanted) {
     constexpr int64_t kMost = kLxUsableBytes / kAccumulatorStick + 1;  // more than LX holds
@@ -121,7 +128,7 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   // The largest tile worth having: one with the least operand traffic.
   MatmulTiling largest;
   int64_t least = std::numeric_limits<int64_t>::max();
-  for (int64_t m : Candidates(share.m, share.m_tile)) {
+  for (int64_t m : RowCandidates(share)) {
     for (int64_t n : Candidates(share.n, share.n_tile)) {
       const MatmulTiling tiling{m, n, 1, sums(m, n, 1), 1};
       if (fits(tiling) && OperandBytes(share, tiling) < least) {
@@ -133,7 +140,7 @@ MatmulTiling ChooseMatmulTiling(const MatmulShare& share, uint64_t lx_bytes) {
   if (least == std::numeric_limits<int64_t>::max()) ThrowTooLarge(share, lx_bytes);
   MatmulTiling best = largest;
   double best_cost = std::numeric_limits<double>::infinity();
-  for (int64_t m : Candidates(share.m, share.m_tile)) {
+  for (int64_t m : RowCandidates(share)) {
     for (int64_t n : Candidates(share.n, share.n_tile)) {
       if (m > largest.m || n > largest.n) continue;
       for (int64_t k : Candidates(share.k)) {
@@ -166,7 +173,9 @@ MatmulTiling PublicMatmulTiling(const MatmulShare& share, const PublicDivision& 
   const auto limit = static_cast<int64_t>(lx_bytes);
   const PublicTile tile = ChoosePublicTile(division, whole_lx_bytes);
   MatmulTiling tiling;
-  tiling.m = std::min(tile.m, share.m);
+  const int64_t unit = share.m_unit();
+  const auto whole = [&](int64_t rows) { return Tiles(rows, unit) * unit; };
+  tiling.m = whole(std::min(tile.m, share.m));
   tiling.n = std::min(tile.n / kStickElements, share.n);
   tiling.k = std::min(kMostChunkSticks, Tiles(share.k, 2));
   // A second accumulator, so that the array goes on while the vector unit rounds a tile.
@@ -178,7 +187,7 @@ MatmulTiling PublicMatmulTiling(const MatmulShare& share, const PublicDivision& 
   const auto fits = [&] { return tiling.LxBytes(share) <= limit; };
   if (!fits()) tiling.accumulator_slots = 1;
   while (!fits() && tiling.k > 1) tiling.k = Tiles(tiling.k, 2);
-  while (!fits() && tiling.m > 1) tiling.m = Tiles(tiling.m, 2);
+  while (!fits() && tiling.m > unit) tiling.m = whole(Tiles(tiling.m, 2));
   while (!fits() && tiling.n > 1) tiling.n = Tiles(tiling.n, 2);
   if (!fits()) ThrowTooLarge(share, lx_bytes);
   // So that a long chain of cores takes little longer than a short one.

@@ -19,8 +19,14 @@ struct MatmulShare {
   bool combines;                   // partial results come from another core
   bool resident = false;           // the accumulators of all tiles are in LX at once
   int64_t m_tile = 0, n_tile = 0;  // that must be used; 0: chosen
+  // Chunks of an operand pass through a second set of buffers, from which they are transposed; of
+  // a, tiles have whole sticks of rows then.
+  bool a_transposed = false, b_transposed = false;
 
   int64_t tiles(int64_t m_tile_size, int64_t n_tile_size) const;  // of the output
+  int64_t m_unit() const {
+    return a_transposed ? kStickElements : 1;
+  }  // a multiple of it are tiles
 };
 
 // The tile of m rows, n and k sticks. Slots: buffers of the fp32 accumulator, of the rounded

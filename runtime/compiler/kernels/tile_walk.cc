@@ -13,6 +13,7 @@ TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
       index_(problem.axes.size()),
       size_(problem.axes.size()),
       count_(problem.axes.size()),
+      core_elements_(problem.axes.size()),
       address_(problem.operands.size()),
       stride_(problem.operands.size(), std::vector<Reg>(problem.axes.size())),
       tile_stride_(stride_) {
@@ -142,8 +143,18 @@ Reg TileWalk::CoreElements(int axis, int64_t turns) {
     const Reg left = b_.Add(b_.Const(size), SliceStart(axis), -unit);
     return b_.Min(b_.Add(kZero, count_[axis], unit), left);
   }
-  const Reg left = b_.Add(b_.Const(size), Slice(axis), -a.slice * unit);
-  return b_.Min(b_.Const(a.slice * unit), left);
+  const int64_t slice = a.elements_per_slice() / turns;
+  const Reg left = b_.Add(b_.Const(size), Slice(axis), -slice);
+  return b_.Min(b_.Const(slice), left);
+}
+
+void TileWalk::CountElements(int axis) {
+  if (problem_.axes[axis].in_sticks) core_elements_[axis] = CoreElements(axis);
+}
+
+Reg TileWalk::Elements(int axis) {
+  const Reg core_elements = core_elements_[axis];
+  return core_elements.number == 0 ? size_[axis] : TileElements(axis, core_elements);
 }
 
 Reg TileWalk::TileElements(int axis, Reg core_elements, int64_t turns) {

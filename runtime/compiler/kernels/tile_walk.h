@@ -49,6 +49,11 @@ class TileWalk {
   Reg CoreElements(int axis, int64_t turns = 1);
   Reg TileElements(int axis, Reg core_elements, int64_t turns = 1);
 
+  // Elements of the current tile, also of an axis that is counted in sticks. Of such an axis,
+  // CountElements comes first, outside the loops.
+  void CountElements(int axis);
+  Reg Elements(int axis);
+
  private:
   Reg Slice(int axis);       // of this core
   Reg SliceStart(int axis);  // of this core, in units
@@ -61,8 +66,9 @@ class TileWalk {
   std::vector<int> operands_;
   std::vector<Reg> index_;
   std::vector<Reg> size_;
-  std::vector<Reg> count_;    // units of this core's slice, by axis; only of uneven ones
-  std::vector<Reg> address_;  // by operand
+  std::vector<Reg> count_;          // units of this core's slice, by axis; only of uneven ones
+  std::vector<Reg> core_elements_;  // by axis; r0: not counted
+  std::vector<Reg> address_;        // by operand
   std::vector<std::vector<Reg>> stride_;       // [operand][axis]
   std::vector<std::vector<Reg>> tile_stride_;  // [operand][axis]
 };
