@@ -206,7 +206,10 @@ class Products(Choices):
         return x
 
     # Numbers of float8 are numbers of float16 as well.
-    def scaled_mm(self, a: Value, b: Value, scale_a: Value, scale_b: Value, bias: Optional[Value] = None, *_: Any, **__: Any) -> Value:
+    def scaled_mm(self, a: Value, b: Value, scale_a: Value, scale_b: Value, bias: Optional[Value] = None, scale_result: Optional[Value] = None,
+                  *_: Any, **__: Any) -> Value:
+        if scale_result is not None:
+            raise Unsupported("a scale of the result")
         y = self.matmul(a, b)
         for scale in (scale_a, scale_b):
             y = self.elementwise("mul", [y, scale.of([]) if not any(scale.axes) else scale])

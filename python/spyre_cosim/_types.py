@@ -53,6 +53,21 @@ def convert(importer: Any, value: Value, own: str, kind: str) -> Value:
     return importer.list.append("convert", [value], value.axes, dtype="int32" if kind == WHOLE else "float16")
 
 
+def in_float8(importer: Any, value: Value, own: Any, dtype: Any) -> Value:
+    """The numbers that float8 keeps of the value, if `dtype` is one, and `own`, of the value, is another type. They are float16.
+
+    The card converts whole sticks of float8, 128 elements: the list's compiler refuses what ends within one.
+    """
+    import torch
+
+    if dtype == own or not str(dtype).startswith("torch.float8"):
+        return value
+    if dtype != torch.float8_e4m3fn:
+        raise Unsupported(f"{str(dtype)[len('torch.'):]}: the card has float8_e4m3fn")
+    kept = importer.list.append("convert", [value], value.axes, dtype="float8_e4m3fn")
+    return importer.list.append("convert", [kept], kept.axes, dtype="float16")
+
+
 class Types:
     """Values of nodes, converted once."""
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ._dimensions import Unsupported, Value, flat
 from ._operations import VIEWS, Importer
-from ._types import CONDITIONS, CONVERSIONS, INDICES, Types, convert, kind_of, wanted
+from ._types import CONDITIONS, CONVERSIONS, INDICES, Types, convert, in_float8, kind_of, wanted
 
 ALIASES = {"permute", "transpose", "t", "expand", "slice", "select", "split", "split_with_sizes", "chunk", "narrow", "unbind", "getitem",
            "expand_as", "view_as", "detach", "detach_", "alias", "contiguous", "to", "dropout"}
@@ -44,7 +44,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
         narrow = tensor.detach().to(torch.int32 if whole else torch.float16)
         if whole and not torch.equal(narrow.to(tensor.dtype), tensor):
             raise Unsupported("integers beyond int32")
-        if not whole and not torch.equal(narrow.isfinite(), tensor.isfinite()):
+        if not whole and not torch.equal(narrow.isfinite(), tensor.detach().float().isfinite()):  # float8 has no isfinite
             raise Unsupported("numbers beyond those of float16")
         files[name] = narrow.cpu().numpy()
         return importer.list.given(name, tensor.shape, file=f"{name}.npy", **({"dtype": "int32"} if whole else {}))
@@ -160,6 +160,7 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                     arguments, keys = operands(node, name), {key: read(value) for key, value in node.kwargs.items()}
                     if name in CONVERSIONS:
                         arguments[0] = convert(importer, arguments[0], kind_of(kind(node.args[0])), kind_of(kind(node)))
+                        arguments[0] = in_float8(importer, arguments[0], kind(node.args[0]), kind(node))
                     if name == "scaled_dot_product_attention":
                         mask = node.args[3] if len(node.args) > 3 else node.kwargs.get("attn_mask")
                         if kind(mask) == torch.bool:  # where it is true, keys are seen; the list adds a mask
@@ -167,6 +168,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
                             keys.update(zip(("dropout_p", "is_causal"), arguments[4:]))
                             arguments = arguments[:3]
                     values[node] = importer.call(name, arguments, keys)
+                    if name == "_scaled_mm":
+                        values[node] = in_float8(importer, values[node], None, kind(node))
                     if name.endswith("_") and not name.startswith("_"):
                         write_in_place(node)
             elif node.op == "output":
@@ -187,7 +190,8 @@ def import_program(program: Any, directory: str) -> Dict[str, Any]:
         if "file" in tensor:
             order = importer.list.given_order.get(tensor["name"], tensor["dims"])
             values = files[tensor["name"]].reshape([text["dims"][dim] for dim in order])
-            np.save(os.path.join(directory, tensor["file"]), values.transpose([order.index(dim) for dim in tensor["dims"]]))
+            places = [order.index(dim) for dim in tensor["dims"]]
+            np.save(os.path.join(directory, tensor["file"]), np.ascontiguousarray(values.transpose(places)).reshape([values.shape[place] for place in places]))
     with open(os.path.join(directory, "list.json"), "w", encoding="utf-8") as file:
         json.dump(text, file, indent=1)
         file.write("\n")

@@ -186,6 +186,26 @@ TEST_F(CapturedBundles, ATranspositionOfRowsThatAreNoWholeStickPadsWithZeros) {
   }
 }
 
+// t @ t.T of 100 x 64: torch-spyre hands both operands the tensor that it has transposed for the
+// second, walks 128 rows of the result, and divides them in halves of 64 that begin 50 rows apart.
+TEST_F(CapturedBundles, AProductWithItsOwnTransposeIsThatProduct) {
+  constexpr int64_t kRows = 100, kWidth = 64;
+  const Matrix t = WriteMatrix("t.npy", kRows, kWidth, 3);
+  const Result result = Run(std::string(kCaptured) +
+                            "product_with_own_transpose --shape 100x64,100x100 --args t.npy");
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_THAT(result.text, HasSubstr("100 elements of 'mb' are walked as 128 in 2 slices"));
+  const Matrix got = ReadMatrix("out/arg_1.npy", {kRows, kRows});
+  for (int64_t row = 0; row < kRows; ++row) {
+    for (int64_t column = 0; column < kRows; ++column) {
+      double expected = 0;
+      for (int64_t i = 0; i < kWidth; ++i) expected += t.at(row, i) * t.at(column, i);
+      ASSERT_NEAR(got.at(row, column), expected, std::fabs(expected) / 512 + 1e-6)
+          << row << ", " << column;
+    }
+  }
+}
+
 // 96 rows of a table of 128 x 256, and rows of 128 x 256 that are overwritten by those of 3 x 256.
 class IndexedBundles : public CapturedBundles {
  protected:

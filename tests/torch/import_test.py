@@ -219,6 +219,24 @@ class Groups(nn.Module):
                 F.adaptive_avg_pool2d(z, (3, 5)), F.adaptive_avg_pool2d(z, (5, 4)), F.adaptive_avg_pool2d(y, (6, 3)))
 
 
+class ScaledProducts(nn.Module):
+    """Products of float8, with a scale for each operand or for each row and column. What is rounded to float8 is exact before."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("weight", torch.randn(128, 128).to(torch.float8_e4m3fn))
+        self.register_buffer("columns", torch.rand(1, 128) + 0.5)
+        self.register_buffer("bias", torch.randn(128).half())
+        self.register_buffer("chosen", torch.eye(16, 128).to(torch.float8_e4m3fn))  # rows of the weights, which are rounded to float8 again
+
+    def forward(self, x, quantised, rows):
+        q, w = (x / 0.03125).to(torch.float8_e4m3fn), self.weight.t()
+        one, half = torch.tensor(0.03125), torch.tensor(0.5)
+        return (torch._scaled_mm(q, w, one, half, out_dtype=torch.float16), torch._scaled_mm(q, w, rows, self.columns, out_dtype=torch.bfloat16).float(),
+                torch._scaled_mm(quantised, w, half, one, bias=self.bias, out_dtype=torch.float16), q.float() + 1,
+                torch._scaled_mm(self.chosen, w, one, half).half())
+
+
 def small(decode):
     """The example's block with heads of 64."""
     block = example.Decoder(128, 256, 4, 2, bias=True, residual=0.5, head=64)
@@ -241,6 +259,7 @@ PROGRAMS = [
     (OnTheHost, [(4, 9), lambda: torch.randint(0, 9, (4, 9))]),
     (Windows, [(2, 4, 12, 9), (5, 64), (5, 64)]),
     (Groups, [(2, 6, 12, 9)] * 3),
+    (ScaledProducts, [lambda: torch.randint(-255, 256, (16, 128)) / 64, lambda: torch.randn(16, 128).to(torch.float8_e4m3fn), lambda: torch.rand(16, 1) / 16 + 0.03]),
     (small(False), [(1, 12, 128), lambda: example.rotary(0, 12, 64).float()]),
     (small(True), [(1, 1, 128), lambda: example.rotary(11, 1, 64).float(), (1, 2, 20, 64), (1, 2, 20, 64), lambda: torch.tensor([11]), SEEN]),
     (lambda: example.Vit(64, 2, 128, 64, 16).float(), [(1, 16, 768)]),
@@ -289,6 +308,7 @@ REFUSED = {
     "in place": lambda x: (lambda y: (y.view(16), y.relu_()))(x + 1),
     "beyond": lambda x: x * torch.tensor([1e5, 1.0, 1.0, 1.0]),
     "dropout": lambda x: F.dropout(x, 0.5, True),
+    "float8_e5m2": lambda x: x.to(torch.float8_e5m2).float(),
 }
 
 

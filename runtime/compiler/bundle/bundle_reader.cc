@@ -9,6 +9,7 @@
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/bundle/bundle_starts.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
+#include "runtime/compiler/bundle/padded_products.h"
 
 namespace spyre::compiler {
 namespace {
@@ -128,6 +129,7 @@ Bundle ReadBundle(const fs::path& directory) {
   CheckSymbols(bundle, mlir.string());
   ResolvePaddedWalks(bundle);
   bundle.notes = ResolveConversionStarts(bundle);
+  for (std::string& line : ResolvePaddedProducts(bundle)) bundle.notes.push_back(std::move(line));
   const fs::path whole = fs::canonical(directory, error);
   bundle.name = whole.filename().string();
   return bundle;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -67,8 +68,6 @@ std::optional<Contradiction> FirstContradiction(const BundleAccess& access) {
   }
   return std::nullopt;
 }
-bool StartsFit(const BundleAccess& access) { return !FirstContradiction(access); }
-
 // The dimension whose gap in `tensor` may be rows of the walk that are not in memory; -1: none.
 int PaddedWalk(const SuperDsc& dsc, const SdscTensor& tensor) {
   for (const SdscTensor& other : dsc.tensors) {
@@ -160,52 +159,64 @@ void ResolvePaddedWalks(Bundle& bundle) {
   }
 }
 
-std::vector<std::string> ResolveConversionStarts(Bundle& bundle) {
-  struct Place {
-    size_t dsc = 0, tensor = 0;
-    std::string text;
-    // By core, and by the execute that it is of.
-    std::map<const BundleExecute*, std::vector<AddressExpression>> starts;
-  };
-  std::map<std::pair<size_t, size_t>, Place> places;
-  const std::vector<BundleAccess> accesses = Accesses(bundle);
+bool StartsFit(const BundleAccess& access) { return !FirstContradiction(access); }
+
+std::string SayStarts(const BundleAccess& access) {
+  const std::optional<Contradiction> found = FirstContradiction(access);
+  if (!found) return {};
+  return fmt::format(
+      "{} ({}): {}: cores {} and {} begin {} bytes apart, and by its layout their slices are {} "
+      "bytes apart",
+      *access.file, access.dsc->op, access.tensor->name, access.dsc->cores[found->first_core],
+      access.dsc->cores[found->core], found->apart, found->expected);
+}
+
+void StartByLayout(Bundle& bundle, const std::vector<BundleAccess>& accesses) {
+  // By dsc and tensor; of each, by the execute that it is of and by core.
+  using Starts = std::map<const BundleExecute*, std::vector<AddressExpression>>;
+  std::map<std::pair<size_t, size_t>, Starts> places;
   for (const BundleAccess& access : accesses) {
-    if (!ChangesWidth(*access.dsc) || !access.tensor->symbolic) continue;
-    const std::optional<Contradiction> found = FirstContradiction(access);
-    if (!found) continue;
-    const auto other = std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& a) {
-      return a.execute == access.execute && a.tensor != access.tensor;
-    });
-    if (other == accesses.end() || !StartsFit(*other)) continue;
-    Place place;
-    place.dsc = static_cast<size_t>(access.dsc - bundle.dscs.data());
-    place.tensor = static_cast<size_t>(access.tensor - access.dsc->tensors.data());
-    place.text = fmt::format(
-        "{} ({}): {}: cores {} and {} begin {} bytes apart, and by its layout their slices are {} "
-        "bytes apart; the layout counts, as the other side of the conversion agrees with its own",
-        *access.file, access.dsc->op, access.tensor->name, access.dsc->cores[found->first_core],
-        access.dsc->cores[found->core], found->apart, found->expected);
-    Place& kept = places.try_emplace({place.dsc, place.tensor}, std::move(place)).first->second;
-    std::vector<AddressExpression>& starts = kept.starts[access.execute];
+    const auto dsc = static_cast<size_t>(access.dsc - bundle.dscs.data());
+    const auto tensor = static_cast<size_t>(access.tensor - access.dsc->tensors.data());
+    std::vector<AddressExpression>& starts = places[{dsc, tensor}][access.execute];
     for (size_t core = 0; core < access.tensor->start.size(); ++core) {
       starts.push_back(StartOf(access, 0));
       starts.back().constant += OffsetByLayout(access, core);
     }
   }
-  std::vector<std::string> lines;
-  for (auto& [position, place] : places) {
-    SuperDsc& dsc = bundle.dscs[place.dsc];
-    std::vector<int64_t>& start = dsc.tensors[place.tensor].start;
+  for (const auto& [position, place] : places) {
+    SuperDsc& dsc = bundle.dscs[position.first];
+    std::vector<int64_t>& start = dsc.tensors[position.second].start;
     const int64_t lowest = LowestSymbol(dsc);
     for (size_t core = 0; core < start.size(); ++core)
       start[core] = lowest - 1 - static_cast<int64_t>(core);
     ForEachExecute(bundle, [&, &place = place](BundleExecute& execute) {
-      const auto starts = place.starts.find(&execute);
-      for (size_t core = 0; starts != place.starts.end() && core < start.size(); ++core)
+      const auto starts = place.find(&execute);
+      for (size_t core = 0; starts != place.end() && core < start.size(); ++core)
         execute.symbols[start[core]] = starts->second[core];
     });
-    lines.push_back(std::move(place.text));
   }
+}
+
+std::vector<std::string> ResolveConversionStarts(Bundle& bundle) {
+  const std::vector<BundleAccess> accesses = Accesses(bundle);
+  std::vector<BundleAccess> resolved;
+  std::vector<std::string> lines;
+  std::set<const SdscTensor*> said;
+  for (const BundleAccess& access : accesses) {
+    if (!ChangesWidth(*access.dsc) || !access.tensor->symbolic || StartsFit(access)) continue;
+    const auto other = std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& a) {
+      return a.execute == access.execute && a.tensor != access.tensor;
+    });
+    if (other == accesses.end() || !StartsFit(*other)) continue;
+    resolved.push_back(access);
+    if (said.insert(access.tensor).second) {
+      lines.push_back(SayStarts(access) +
+                      "; the layout counts, as the other side of the conversion agrees with its "
+                      "own");
+    }
+  }
+  StartByLayout(bundle, resolved);
   return lines;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/compiler/bundle/bundle.h"
+#include "runtime/compiler/bundle/bundle_accesses.h"
 
 namespace spyre::compiler {
 
@@ -33,5 +34,14 @@ void ResolvePaddedWalks(Bundle& bundle);
 // stick. If one side agrees with its layout and the other does not, the layout of the other counts,
 // which is what the operations that read the result take it to be. Returns a line for each.
 std::vector<std::string> ResolveConversionStarts(Bundle& bundle);
+
+// Whether the cores' starts agree with the layout in every dimension that is divided, whether or
+// not a core steps through it; a line that says how they do not, empty if they do.
+bool StartsFit(const BundleAccess& access);
+std::string SayStarts(const BundleAccess& access);
+
+// From where its first core begins, each of these tensors gets the starts that its layout says.
+// `accesses` are of `bundle`, of tensors whose starts are symbols.
+void StartByLayout(Bundle& bundle, const std::vector<BundleAccess>& accesses);
 
 }  // namespace spyre::compiler

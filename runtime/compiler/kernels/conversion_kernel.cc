@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/step_kernels.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 

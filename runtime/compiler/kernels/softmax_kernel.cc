@@ -3,8 +3,8 @@
 // in LX from the load to the store; every intermediate is rounded to SEN169 as it would be if the
 // operations ran one by one.
 #include "base/error.h"
-#include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/softmax_steps.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace one_input {

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <array>
 
-#include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/kernels/softmax_steps.h"
+#include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
 namespace one_input {

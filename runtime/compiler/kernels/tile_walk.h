@@ -167,4 +167,21 @@ class BufferCursor {
   Reg index_;  // more: of the buffer
 };
 
+// What kernels with one input share: the places of their operands, and the tokens between the load,
+// vector and store units, each of which works one buffer ahead of the next.
+namespace one_input {
+
+enum Token : uint8_t {
+  kInFull = 1,  // load -> vector
+  kInFree,      // vector -> load
+  kOutFull,     // vector -> store
+  kOutFree,     // store -> vector
+};
+
+inline constexpr int kIn = 0;
+inline constexpr int kOut = 1;
+inline constexpr int kSlots = 2;  // buffers of an operand, used in turn
+
+}  // namespace one_input
+
 }  // namespace spyre::compiler

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "model/contract/formats.h"
-#include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/step_kernels.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "runtime/compiler/kernels/one_input.h"
 #include "runtime/compiler/kernels/step_kernels.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of sticks in bundles, of tensors that end within a block of 64 by 64 elements.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "cosim/tensors/npy.h"
+#include "tests/integration/program_fixture.h"
+#include "tests/integration/written_bundle.h"
+
+namespace spyre::cosim::transpose_bundles_test {
+namespace {
+
+using compiler::SdscTensor;
+using compiler::SuperDsc;
+using nlohmann::json;
+
+// 70 x 20 elements with columns in their sticks become 20 x 70: two steps, with what is between
+// them in LX.
+class TransposeBundles : public test::ProgramFixture {
+ protected:
+  enum Dim : int { kRow, kColumn };
+  static constexpr int64_t kRows = 70, kColumns = 20, kStick = 64;
+
+  static SdscTensor Tensor(const char* name, bool transposed) {
+    SdscTensor tensor = test::WrittenTensor(
+        name, transposed ? "KERNEL" : "OUTPUT", DataFormat::kSen169Fp16,
+        transposed ? std::vector<int>{kColumn, kRow} : std::vector<int>{kRow, kColumn},
+        transposed ? kRow : kColumn);
+    tensor.start = {0};
+    return tensor;
+  }
+  static SuperDsc Step(bool from_transposed, bool to_transposed) {
+    SuperDsc dsc;
+    dsc.op = from_transposed == to_transposed ? "identity" : "ReStickifyOpHBM";
+    dsc.unit = "sfp";
+    dsc.dims = {{"mb", kRows, kRows, 1}, {"out", kColumns, kColumns, 1}};
+    dsc.cores = {0};
+    dsc.slice = {{0, 0}};
+    dsc.tensors = {Tensor("Tensor0", from_transposed), Tensor("Tensor1", to_transposed)};
+    dsc.inputs = {0};
+    dsc.outputs = {1};
+    return dsc;
+  }
+
+  // Runs the two steps; the second of them changes the sticks, or the first.
+  void ExpectTransposed(bool first_changes) {
+    std::filesystem::create_directories(dir_ + "/bundle");
+    const std::vector<test::WrittenStep> steps = {{Step(false, first_changes), {0, test::kInLx}},
+                                                  {Step(first_changes, true), {test::kInLx, 1}}};
+    for (const test::WrittenFile& file : test::WrittenBundle(steps, 2))
+      Write("bundle/" + file.name, file.text);
+    std::vector<float> values(kRows * kColumns);
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 509) - 250;
+    WriteNpy(dir_ + "/x.npy", "f4", {kRows, kColumns}, values.data());
+    const std::vector<float> before(values.size());
+    WriteNpy(dir_ + "/before.npy", "f4", {kColumns, kRows}, before.data());
+    const Outcome outcome = Call(
+        "run bundle --no-progress --out out --args x.npy,before.npy --shape "
+        "70x20:float32,20x70:float32");
+    ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
+    EXPECT_EQ(json::parse(Read("out/report.json"))["verified"]["mismatches"], 0);
+    const NpyArray out = ReadNpy(dir_ + "/out/a1.npy", "out", "f4", {kColumns, kRows});
+    for (int64_t column = 0; column < kColumns; ++column) {
+      for (int64_t row = 0; row < kRows; ++row) {
+        float got = 0;
+        std::memcpy(&got, &out.data[4 * static_cast<size_t>(column * kRows + row)], sizeof got);
+        ASSERT_EQ(got, values[static_cast<size_t>(row * kColumns + column)])
+            << row << ", " << column;
+      }
+    }
+  }
+};
+
+TEST_F(TransposeBundles, ResultsThatStayInLxMayEndWithinABlock) { ExpectTransposed(true); }
+
+TEST_F(TransposeBundles, OperandsThatStayInLxMayEndWithinABlock) { ExpectTransposed(false); }
+
+}  // namespace
+}  // namespace spyre::cosim::transpose_bundles_test
