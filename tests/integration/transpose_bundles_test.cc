@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cosim/tensors/npy.h"
+#include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/integration/written_bundle.h"
 
@@ -52,23 +53,21 @@ class TransposeBundles : public test::ProgramFixture {
                                                   {Step(first_changes, true), {test::kInLx, 1}}};
     for (const test::WrittenFile& file : test::WrittenBundle(steps, 2))
       Write("bundle/" + file.name, file.text);
-    std::vector<float> values(kRows * kColumns);
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 509) - 250;
-    WriteNpy(dir_ + "/x.npy", "f4", {kRows, kColumns}, values.data());
-    const std::vector<float> before(values.size());
-    WriteNpy(dir_ + "/before.npy", "f4", {kColumns, kRows}, before.data());
-    const Outcome outcome = Call(
-        "run bundle --no-progress --out out --args x.npy,before.npy --shape "
-        "70x20:float32,20x70:float32");
+    std::vector<uint16_t> data(kRows * kColumns);
+    const auto value = [](int64_t i) { return static_cast<double>(i % 509 - 250); };
+    for (size_t i = 0; i < data.size(); ++i) data[i] = NearestHalf(value(static_cast<int64_t>(i)));
+    WriteNpy(dir_ + "/x.npy", "f2", {kRows, kColumns}, data.data());
+    WriteNpy(dir_ + "/before.npy", "f2", {kColumns, kRows}, data.data());
+    const Outcome outcome =
+        Call("run bundle --no-progress --out out --args x.npy,before.npy --shape 70x20,20x70");
     ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
     EXPECT_EQ(json::parse(Read("out/report.json"))["verified"]["mismatches"], 0);
-    const NpyArray out = ReadNpy(dir_ + "/out/a1.npy", "out", "f4", {kColumns, kRows});
+    const NpyArray out = ReadNpy(dir_ + "/out/arg_1.npy", "out", "f2", {kColumns, kRows});
     for (int64_t column = 0; column < kColumns; ++column) {
       for (int64_t row = 0; row < kRows; ++row) {
-        float got = 0;
-        std::memcpy(&got, &out.data[4 * static_cast<size_t>(column * kRows + row)], sizeof got);
-        ASSERT_EQ(got, values[static_cast<size_t>(row * kColumns + column)])
-            << row << ", " << column;
+        uint16_t got = 0;
+        std::memcpy(&got, &out.data[2 * static_cast<size_t>(column * kRows + row)], sizeof got);
+        ASSERT_EQ(HalfValue(got), value(row * kColumns + column)) << row << ", " << column;
       }
     }
   }
