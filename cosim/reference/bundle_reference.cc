@@ -50,8 +50,9 @@ void ZeroBehindTheEnd(const BoundStep& step, BundleMemory& memory) {
 
 class BundleRunner {
  public:
-  BundleRunner(const Bundle& bundle, const std::vector<int64_t>& dimensions, BundleMemory& memory)
-      : bundle_(bundle), trips_(bundle, dimensions), memory_(memory) {}
+  BundleRunner(const Bundle& bundle, const std::vector<int64_t>& dimensions, BundleMemory& memory,
+               const StepVisit& visit)
+      : bundle_(bundle), trips_(bundle, dimensions), memory_(memory), visit_(visit) {}
 
   void Run() {
     compiler::ForEachRun(bundle_, trips_,
@@ -73,6 +74,12 @@ class BundleRunner {
     }
     BoundStep& step = at->second;
     PlaceStep(execute, iterations, memory_, step);
+    if (visit_) visit_(step, false);
+    Compute(step);
+    if (visit_) visit_(step, true);
+  }
+
+  void Compute(BoundStep& step) {
     if (step.index) return RunIndirect(step, memory_);
     const OpFunc& op = compiler::RequireOpFunc(step.dsc->op);
     switch (op.op_class) {
@@ -96,14 +103,15 @@ class BundleRunner {
   const Bundle& bundle_;
   const compiler::TripCounts trips_;
   BundleMemory& memory_;
+  const StepVisit& visit_;
   std::map<const BundleExecute*, BoundStep> steps_;
 };
 
 }  // namespace
 
 void RunBundleReference(const Bundle& bundle, const std::vector<int64_t>& dimensions,
-                        BundleMemory& memory) {
-  BundleRunner(bundle, dimensions, memory).Run();
+                        BundleMemory& memory, const StepVisit& visit) {
+  BundleRunner(bundle, dimensions, memory, visit).Run();
 }
 
 }  // namespace spyre::cosim

@@ -12,16 +12,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "cosim/reference/bundle_memory.h"
+#include "cosim/reference/bundle_step.h"
 #include "runtime/compiler/bundle/bundle.h"
 
 namespace spyre::cosim {
 
+// Told of each step before its output is written, and after it.
+using StepVisit = std::function<void(const BoundStep& step, bool done)>;
+
 // Executes the whole bundle, whose segments are bound, on memory with an image for each of its
 // arguments. dimensions: values of its kDimension arguments, in order.
 void RunBundleReference(const compiler::Bundle& bundle, const std::vector<int64_t>& dimensions,
-                        BundleMemory& memory);
+                        BundleMemory& memory, const StepVisit& visit = {});
 
 }  // namespace spyre::cosim

@@ -85,8 +85,23 @@ class Evaluator {
     for (const int input : op.inputs)
       if (Tensor(input).origin == NamedTensor::Origin::kConstant)
         values_[input] = {op.on_host ? Tensor(input).value : Rounded(Tensor(input).value)};
+    tiles_.clear();
+    if (rounds_) FindTiles(op);
     return Evaluate(op);
   }
+
+  // Loops of hints that divide what the operation sums over.
+  void FindTiles(const NamedOp& op) {
+    const auto position = static_cast<int>(&op - graph_.ops.data());
+    for (const compiler::NamedHint& hint : graph_.hints) {
+      if (std::find(hint.ops.begin(), hint.ops.end(), position) == hint.ops.end()) continue;
+      for (const compiler::NamedHint::Slice& slice : hint.slices) {
+        if (compiler::HasDim(op.reduced, slice.dim))
+          tiles_.emplace(slice.dim, 1).first->second *= slice.count;
+      }
+    }
+  }
+
   const NamedTensor& Tensor(int index) const { return graph_.tensors[static_cast<size_t>(index)]; }
 
   int64_t Size(int dim) const { return graph_.dims[static_cast<size_t>(dim)].size; }
@@ -163,6 +178,32 @@ class Evaluator {
     return places;
   }
 
+  // The places of the terms of a sum, tile by tile: each tile has a sum of its own, which is
+  // rounded before it is added to those before.
+  std::vector<std::vector<int64_t>> Tiles(const Operand& operand,
+                                          const std::vector<int>& reduced) const {
+    std::vector<size_t> tile_of = {0};
+    size_t count = 1;
+    for (const int dim : reduced) {
+      const auto found = tiles_.find(dim);
+      const int64_t tiles = found == tiles_.end() ? 1 : std::min(found->second, Size(dim));
+      std::vector<size_t> next;
+      next.reserve(tile_of.size() * static_cast<size_t>(Size(dim)));
+      for (const size_t tile : tile_of) {
+        for (int64_t i = 0; i < Size(dim); ++i) {
+          const int64_t within = i * tiles / Size(dim);
+          next.push_back(tile * static_cast<size_t>(tiles) + static_cast<size_t>(within));
+        }
+      }
+      tile_of = std::move(next);
+      count *= static_cast<size_t>(tiles);
+    }
+    std::vector<std::vector<int64_t>> places(count);
+    const std::vector<int64_t> terms = Places(operand, reduced);
+    for (size_t i = 0; i < terms.size(); ++i) places[tile_of[i]].push_back(terms[i]);
+    return places;
+  }
+
   // Sum over `reduced` of the product of two operands, for each output element. Rows are the
   // dimensions of the output that only the first operand has, columns all that the second one has;
   // of a product of matrices in batches, which both have, they are set apart.
@@ -177,13 +218,20 @@ class Evaluator {
       };
       (!has(b) ? row_dims : has(a) ? batch_dims : column_dims).push_back(dim);
     }
-    DoubleTensor result(static_cast<size_t>(Elements(dims)));
-    const Operand out{result.data(), dims};
-    cosim::Contract(
-        {a.data, Places(a, batch_dims), Places(a, row_dims), Places(a, reduced)},
-        {b.data, Places(b, batch_dims), Places(b, column_dims), Places(b, reduced)},
-        {result.data(), Places(out, batch_dims), Places(out, row_dims), Places(out, column_dims)},
-        [this](double sum) { return Rounded(sum); });
+    DoubleTensor result;
+    const std::vector<std::vector<int64_t>> a_tiles = Tiles(a, reduced),
+                                            b_tiles = Tiles(b, reduced);
+    for (size_t tile = 0; tile < a_tiles.size(); ++tile) {
+      DoubleTensor sums(static_cast<size_t>(Elements(dims)));
+      const Operand out{sums.data(), dims};
+      cosim::Contract(
+          {a.data, Places(a, batch_dims), Places(a, row_dims), a_tiles[tile]},
+          {b.data, Places(b, batch_dims), Places(b, column_dims), b_tiles[tile]},
+          {sums.data(), Places(out, batch_dims), Places(out, row_dims), Places(out, column_dims)},
+          [this](double sum) { return Rounded(sum); });
+      for (size_t i = 0; i < result.size(); ++i) sums[i] = Rounded(result[i] + sums[i]);
+      result = std::move(sums);
+    }
     return result;
   }
 
@@ -191,19 +239,23 @@ class Evaluator {
   DoubleTensor Fold(const Operand& operand, const std::vector<int>& dims,
                     const std::vector<int>& reduced, std::string_view name) const {
     const FoldFunction<double>& fold = *FindFold<double>(name);
-    const std::vector<int64_t> terms = Places(operand, reduced);
+    const std::vector<std::vector<int64_t>> tiles = Tiles(operand, reduced);
     // Sums that are narrower than float32 are kept in more bits than their result has.
     const bool every_sum = rounds_ && format_ == DataFormat::kIeeeFp32;
     DoubleTensor result(static_cast<size_t>(Elements(dims)));
     ParallelFor(Elements(dims), kOutputGrain, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
         const int64_t at = Offsets({operand}, dims, i)[0];
-        double value = fold.start;
-        for (const int64_t term : terms) {
-          value = fold.combine(value, fold.element(operand.data[at + term]));
-          if (every_sum) value = Rounded(value);
+        double whole = fold.start;
+        for (const std::vector<int64_t>& terms : tiles) {
+          double value = fold.start;
+          for (const int64_t term : terms) {
+            value = fold.combine(value, fold.element(operand.data[at + term]));
+            if (every_sum) value = Rounded(value);
+          }
+          whole = tiles.size() == 1 ? value : Rounded(fold.combine(whole, Rounded(value)));
         }
-        result[static_cast<size_t>(i)] = Rounded(value);
+        result[static_cast<size_t>(i)] = Rounded(whole);
       }
     });
     return result;
@@ -524,6 +576,7 @@ class Evaluator {
   std::map<int, DoubleTensor> values_;
   bool rounds_;
   DataFormat format_ = DataFormat::kIeeeFp16;  // of the operation at hand
+  std::map<int, int64_t> tiles_;               // of its sums, by the dimension; absent: one
 };
 
 }  // namespace

@@ -17,8 +17,9 @@ using DoubleTensor = std::vector<double>;  // C order, dimensions as NamedTensor
 
 // kEveryResult: each result, also those inside a softmax, a norm or an attention, is rounded once
 // to SEN169_FP16 (those of float32 operations, and each step of their sums: to that), and a norm's
-// variance is the difference of two means, as the card has it. Not the card's bits: a measure of
-// what rounding costs.
+// variance is the difference of two means, as the card has it. Where a hint of the graph divides
+// what an operation sums over, the sum of each tile is rounded, and so is each sum of tiles. Not
+// the card's bits: a measure of what rounding costs.
 enum class Rounding { kNone, kEveryResult };
 
 // Told of each result by the position of its tensor; what it makes of the values is what others

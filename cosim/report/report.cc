@@ -131,6 +131,7 @@ Json VerifiedJson(const RunResult& result) {
           {"error_elements", v.error_elements},
           {"not_decided", v.undecided},
           {"not_finite", v.not_finite},
+          {"overflow", v.overflow.empty() ? Json(nullptr) : Json(v.overflow)},
           {"reference_not_finite", v.unjudged},
           {"tolerance", v.tolerance},
           {"beyond_tolerance", v.beyond},

@@ -76,7 +76,8 @@ std::string WhatIsWrong(const Verification& v) {
   if (v.elements == 0) return "no element of an output was compared";
   if (v.mismatches > 0) return fmt::format("{} of {} elements differ", v.mismatches, v.elements);
   if (v.not_finite > 0)
-    return fmt::format("{} elements are not finite, but are in float64", v.not_finite);
+    return fmt::format("{} elements are not finite, but are in float64{}{}", v.not_finite,
+                       v.overflow.empty() ? "" : ": ", v.overflow);
   if (v.beyond > 0) {
     return fmt::format("{} of {} elements are further from float64 than rounding explains",
                        v.beyond, v.error_elements);

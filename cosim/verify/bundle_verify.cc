@@ -44,6 +44,41 @@ BundleMemory MakeBundleMemory(const Bundle& bundle, std::vector<uint64_t> argume
   return BundleMemory(argument_bytes, kMaxCores, lx_bytes, with_ideal);
 }
 
+void PutInputs(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
+               BundleMemory& memory) {
+  const std::vector<int> arguments = TensorArguments(launched.bundle);
+  for (size_t i = 0; i < launched.tensors.size(); ++i) {
+    const WorkloadTensor& tensor = launched.tensors[i];
+    if (!tensor.is_input) continue;
+    const std::vector<uint8_t> image = ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
+    std::copy(image.begin(), image.end(), memory.image(arguments[i]).begin());
+  }
+}
+
+// Elements of an operand in SEN169_FP16, and how many of them are no numbers.
+struct OperandCount {
+  int64_t elements = 0, beyond = 0;
+};
+OperandCount CountBeyond(const compiler::SuperDsc& dsc, const StepOperand& operand,
+                         const BundleMemory& memory) {
+  OperandCount count;
+  if (operand.format != DataFormat::kSen169Fp16) return count;
+  std::vector<int> dims;
+  for (size_t d = 0; d < operand.walks.size(); ++d)
+    if (operand.walks[d]) dims.push_back(static_cast<int>(d));
+  for (const StepOperand::Place& place : operand.place) {
+    const std::vector<uint8_t>& image = memory.image(place.image);
+    ForEachIndex(dsc, dims, [&](const std::vector<int64_t>& index) {
+      const int64_t at = place.start + OffsetAt(operand, index);
+      if (at < 0 || at + operand.bytes > static_cast<int64_t>(image.size())) return;
+      const uint32_t bits = LoadBits(image.data() + at, operand.bytes);
+      ++count.elements;
+      if (!std::isfinite(DeviceValue(operand.format, bits))) ++count.beyond;
+    });
+  }
+  return count;
+}
+
 class BundleVerifier {
  public:
   BundleVerifier(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
@@ -51,13 +86,7 @@ class BundleVerifier {
       : tensors_(launched.tensors),
         arguments_(TensorArguments(launched.bundle)),
         memory_(ReferenceMemory(launched, with_ideal)) {
-    for (size_t i = 0; i < tensors_.size(); ++i) {
-      const WorkloadTensor& tensor = tensors_[i];
-      if (!tensor.is_input) continue;
-      const std::vector<uint8_t> image =
-          ToDeviceImage(tensor.layout, tensor.host_format, inputs[i]);
-      std::copy(image.begin(), image.end(), memory_.image(arguments_[i]).begin());
-    }
+    PutInputs(launched, inputs, memory_);
     RunBundleReference(launched.bundle, launched.dimensions, memory_);
   }
 
@@ -137,6 +166,30 @@ void CompareBits(const WorkloadTensor& tensor, const HostData& got, const HostDa
     if (result.first.size() < kShownMismatches)
       result.first.push_back({i, a, b, tensor.name, format});
   }
+}
+
+std::string FirstOverflow(const LaunchedBundle& launched, const std::vector<HostData>& inputs) {
+  BundleMemory memory = ReferenceMemory(launched, false);
+  PutInputs(launched, inputs, memory);
+  std::string found;
+  bool within = true;  // the operands of the step at hand
+  RunBundleReference(
+      launched.bundle, launched.dimensions, memory, [&](const BoundStep& step, bool done) {
+        if (!found.empty()) return;
+        if (!done) {
+          within = std::all_of(step.inputs.begin(), step.inputs.end(), [&](const auto& operand) {
+            return CountBeyond(*step.dsc, operand, memory).beyond == 0;
+          });
+          return;
+        }
+        if (!within) return;
+        const OperandCount results = CountBeyond(*step.dsc, step.output, memory);
+        if (results.beyond > 0) {
+          found = fmt::format("{} is the first whose results are beyond SEN169_FP16, {} of {}",
+                              step.name, results.beyond, results.elements);
+        }
+      });
+  return found;
 }
 
 Verification VerifyBundle(const LaunchedBundle& launched, const std::vector<HostData>& inputs,

@@ -21,6 +21,10 @@ Verification VerifyBundle(const LaunchedBundle& launched, const std::vector<Host
 Verification VerifyBits(const LaunchedBundle& launched, const std::vector<HostData>& inputs,
                         const std::vector<HostData>& outputs, const CheckOptions& options);
 
+// The first step whose results are beyond SEN169_FP16 where its operands are within, and how many
+// of them, in words; empty: there is none. Executes the bundle once more.
+std::string FirstOverflow(const LaunchedBundle& launched, const std::vector<HostData>& inputs);
+
 // Positions in Bundle::arguments of the tensors, in order.
 std::vector<int> TensorArguments(const compiler::Bundle& bundle);
 

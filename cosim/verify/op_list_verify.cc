@@ -85,6 +85,7 @@ Verification VerifyOpList(const compiler::NamedGraph& operations, const Launched
                           const CheckOptions& options) {
   Verification result = VerifyBits(launched, inputs, outputs, options);
   MeasureAgainstOperations(operations, launched.tensors, inputs, outputs, options, result);
+  if (result.not_finite > 0) result.overflow = FirstOverflow(launched, inputs);
   return result;
 }
 

@@ -40,8 +40,11 @@ struct Verification {
   double max_relative_error = 0;  // by the largest magnitude of the float64 results
   double max_ulp_error = 0;
   int64_t not_finite = 0;  // results that are not finite where float64 is
-  int64_t unjudged = 0;    // float64 is not finite: only the bits were compared
-  int64_t beyond = 0;      // finite results that are further off than their limit
+  // Of these, which operation was the first to make such results of finite operands, and how many;
+  // empty: not known.
+  std::string overflow;
+  int64_t unjudged = 0;  // float64 is not finite: only the bits were compared
+  int64_t beyond = 0;    // finite results that are further off than their limit
   // Of these, where a comparison of nearly equal numbers decides: right is what lies between
   // float64 with either result of it.
   int64_t undecided = 0;

@@ -23,6 +23,7 @@
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 #include "runtime/compiler/ir/expression.h"
 #include "runtime/compiler/list/host_operations.h"
@@ -250,6 +251,32 @@ compiler::FrontEndOptions FrontEndOptionsOf(const RunConfig& config, compiler::P
 
 namespace {
 
+// The list, whose hints are the loops that do sums in tiles, as the compiler has made them: what
+// the limits of rounding depend on (graph_reference.h).
+std::shared_ptr<const compiler::NamedGraph> WithTilesOfSums(
+    const compiler::NamedGraph& list, const compiler::FrontEndResult& result) {
+  auto graph = std::make_shared<compiler::NamedGraph>(list);
+  graph->hints.clear();
+  for (const compiler::GraphOp& tile : result.graph.ops) {
+    if (!tile.partial) continue;
+    const std::string name = compiler::ListNameOf(tile.name);
+    for (size_t i = 0; i < list.ops.size(); ++i) {
+      if (list.tensors[static_cast<size_t>(list.ops[i].output)].name != name) continue;
+      compiler::NamedHint hint;
+      hint.ops = {static_cast<int>(i)};
+      for (const compiler::DimHint& loop : tile.dim_hints) {
+        if (!loop.is_reduction) continue;
+        const auto dim = std::find_if(list.dims.begin(), list.dims.end(),
+                                      [&](const auto& one) { return one.name == loop.dim; });
+        if (dim != list.dims.end())
+          hint.slices.push_back({static_cast<int>(dim - list.dims.begin()), loop.count});
+      }
+      graph->hints.push_back(std::move(hint));
+    }
+  }
+  return graph;
+}
+
 std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
                                      std::shared_ptr<const compiler::NamedGraph> list,
                                      const compiler::FrontEndOptions& options,
@@ -277,7 +304,7 @@ std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
   plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
                                  list->ops.size() == 1 ? "" : "s", result.source.name);
   plan.source = std::make_shared<const compiler::KernelSource>(result.source);
-  plan.operations = std::move(list);
+  plan.operations = WithTilesOfSums(*list, result);
   return std::make_unique<BundleWorkload>(std::move(plan));
 }
 

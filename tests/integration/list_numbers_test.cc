@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "cosim/tensors/npy.h"
+#include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/list_fixture.h"
 
 namespace spyre::cosim::list_numbers_test {
@@ -34,6 +35,47 @@ TEST_F(ListNumbers, AMatmulOverTwoDimensionsSumsOverBoth) {
     }
   }
   EXPECT_LT(Off(Values("y"), y), 0.005);
+}
+
+// Each half of a row has a sum of 640, where SEN169_FP16 has whole numbers, and both together 4.
+TEST_F(ListNumbers, SumsOfTilesThatCancelAreWithinWhatTheirRoundingsExplain) {
+  constexpr size_t kRows = 64, kTerms = 128;
+  std::vector<float> x(kRows * kTerms);
+  for (size_t i = 0; i < x.size(); ++i) {
+    const double part = static_cast<double>(i / kTerms * 7 % 64) / 1024 + 0.03125;
+    x[i] = static_cast<float>(i % kTerms < kTerms / 2 ? 10 + part : -10);
+  }
+  std::vector<uint16_t> halves;
+  for (const float value : x) halves.push_back(NearestHalf(value));
+  WriteNpy(dir_ + "/x.npy", "f2", {kRows, kTerms}, halves.data());
+  Run(R"({"dims": {"R": 64, "K": 128},
+    "tensors": [{"name": "x", "dims": ["R", "K"], "file": "x.npy"}],
+    "ops": [{"op": "sum", "inputs": ["x"], "dim": "K", "output": "y"}],
+    "hints": [{"slices": {"K": 2}}]})",
+      "--set workload.tiled_reductions=plan");
+  std::vector<double> expected;
+  for (size_t row = 0; row < kRows; ++row) {
+    double sum = 0;
+    for (size_t k = 0; k < kTerms; ++k) sum += x[row * kTerms + k];
+    expected.push_back(sum);
+  }
+  const double off = Off(Values("y"), expected);
+  EXPECT_GT(off, 0.01) << "the sum of each half is rounded to whole numbers";
+  EXPECT_LT(off, 0.5);
+}
+
+// silu divides by 1 + exp(-x), and sums of 256 products of normal numbers reach -50.
+TEST_F(ListNumbers, WhereNumbersLeaveTheFormatFirstIsSaid) {
+  Write("list.json", R"({"dims": {"M": 64, "K": 256, "F": 256},
+    "tensors": [{"name": "x", "dims": ["M", "K"]}, {"name": "w", "dims": ["K", "F"]}],
+    "ops": [{"op": "matmul", "inputs": ["x", "w"], "output": "h"},
+            {"op": "swiglu", "inputs": ["h", "h"], "output": "y"}]})");
+  const Outcome outcome = Call("run list.json --out out --set workload.distribution=normal");
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.out, ::testing::HasSubstr("elements are not finite, but are in float64"));
+  EXPECT_THAT(Read("out/report.json"),
+              ::testing::ContainsRegex("\\(exp\\) is the first whose results are beyond "
+                                       "SEN169_FP16, [0-9]+ of 16384"));
 }
 
 // Its operand is not even copied to the card.

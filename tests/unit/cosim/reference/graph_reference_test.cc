@@ -32,6 +32,26 @@ TEST(GraphReference, OperandsBroadcastByName) {
               ElementsAre(22, 24, 26, 48, 50, 52));
 }
 
+// SEN169_FP16 has whole numbers at 1001. Beside each other 1001 + 0.25 - 1001 + 0.25 is a half.
+TEST(GraphReference, SumsInTilesAreRoundedTileByTile) {
+  for (const bool tiles : {false, true}) {
+    Json list = Json::parse(R"({"dims": {"R": 1, "K": 4},
+        "tensors": [{"name": "x", "dims": ["R", "K"]}, {"name": "w", "dims": ["K"]}],
+        "ops": [{"op": "sum", "inputs": ["x"], "dim": "K", "output": "s"},
+                {"op": "matmul", "inputs": ["x", "w"], "dim": "K", "output": "p"}]})");
+    if (tiles) list["hints"] = Json::parse(R"([{"slices": {"K": 2}}])");
+    const compiler::NamedGraph graph = compiler::ReadNamedGraph(list);
+    const std::map<int, DoubleTensor> inputs = {{0, {1001, 0.25, -1001, 0.25}}, {1, {1, 1, 1, 1}}};
+    const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult);
+    const auto ideal = EvaluateGraph(graph, inputs);
+    ASSERT_EQ(graph.outputs.size(), 2u);
+    for (const int output : graph.outputs) {
+      EXPECT_THAT(rounded.at(output), ElementsAre(tiles ? 0 : 0.5));
+      EXPECT_THAT(ideal.at(output), ElementsAre(0.5));
+    }
+  }
+}
+
 TEST(GraphReference, AMatmulMatchesDimensionsByNameWhateverTheirOrder) {
   const std::string text = R"({"dims": {"M": 2, "K": 2, "N": 2},
       "tensors": [{"name": "a", "dims": ["M", "K"]}, {"name": "b", "dims": ["N", "K"]}],
