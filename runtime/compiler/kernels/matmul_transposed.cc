@@ -78,6 +78,12 @@ void TransposedOperand::Transpose(SectionBuilder& b, TileWalk& walk, Reg rows, R
             walk.size(axes_.from), block,
             staged_rows ? b.Const(plane_bytes()) : walk.stride(argument_, axes_.from)});
   });
+  // The last tile finds rows of the ones before it.
+  if (staged() && partial() && axis(axes_.to).tiles() > 1) {
+    b.Scoped([&] {
+      b.Emit(Op::kVfill, 0, {}, {rows, kZero, b.Const(rows_.bytes), b.Const(1), kZero});
+    });
+  }
   if (loaded()) b.Signal(tokens_.rows_free);
   b.Signal(tokens_.chunk_full);
 }

@@ -122,12 +122,11 @@ class TransposeKernel {
       if (!staged(operand)) in_lx.push_back(operand);
     }
     // Rows that nothing fills are transposed as well.
-    if (buffered(kIn) && partial(to_)) {
-      b.Scoped([&] {
-        b.Emit(Op::kVfill, 0, {},
-               {b.Const(in_.base), kZero, b.Const(in_.bytes * kSlots), b.Const(1), kZero});
-      });
-    }
+    const bool fills = buffered(kIn) && partial(to_);
+    const auto fill = [&](Reg at, int64_t bytes) {
+      b.Scoped([&] { b.Emit(Op::kVfill, 0, {}, {at, kZero, b.Const(bytes), b.Const(1), kZero}); });
+    };
+    if (fills) b.Scoped([&] { fill(b.Const(in_.base), in_.bytes * kSlots); });
     if (staged(kIn)) b.Signal(kInFree, kSlots);
     BufferCursor in(b, in_);
     BufferCursor out(b, out_);
@@ -167,6 +166,8 @@ class TransposeKernel {
                    {out.at(), b.Const(out_plane()), rows.lx_stride}, rows.count, walk.size(to_));
         });
       }
+      // The last tile finds rows of the ones before it.
+      if (fills && problem_.axes[to_].tiles() > 1) fill(in.at(), in_.bytes);
       if (staged(kIn)) b.Signal(kInFree);
       if (staged(kOut)) b.Signal(kOutFull);
       in.Advance();
