@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/joined.h"
 #include "base/nearest.h"
 #include "traces/text.h"
 
@@ -81,7 +82,9 @@ size_t NumberFigure(const std::string& name) {
   std::vector<std::string> names;
   names.reserve(figures.size());
   for (const Figure& figure : figures) names.emplace_back(figure.name);
-  throw BadInput("there is no figure '{}'{}", name, DidYouMean(name, names)).Subject(name);
+  throw BadInput("there is no figure '{}'{}; there are {}", name, DidYouMean(name, names),
+                 Joined(names, ", "))
+      .Subject(name);
 }
 
 std::string FigureText(const Figure& figure, double value) {

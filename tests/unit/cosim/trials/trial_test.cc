@@ -81,8 +81,10 @@ TEST(Trial, DamagedLinesAreRefused) {
   EXPECT_THAT(test::BadInputOf([&] { TrialResultOf(line); }), HasSubstr("cannot be read"));
 }
 
-TEST(Trial, AnUnknownFigureIsRefusedWithTheNearest) {
+TEST(Trial, AnUnknownFigureIsRefusedWithTheNearestAndAllThatThereAre) {
   EXPECT_THAT(test::BadInputOf([] { NumberFigure("lunch_ns"); }), HasSubstr("'launch_ns'"));
+  EXPECT_THAT(test::BadInputOf([] { NumberFigure("foo"); }),
+              HasSubstr("there are launch_ns, device_ns, "));
 }
 
 }  // namespace
