@@ -56,6 +56,11 @@ class ChannelController {
   uint64_t Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
   // When Advance has something to do; UINT64_MAX: nothing.
   uint64_t NextDecisionPs() const;
+  // Whether a read, or a write, that comes would be admitted; if not, it is not before the next
+  // decision.
+  bool Takes(bool write) const {
+    return !door_waits_[write ? kWrite : kRead] && !(write ? writes_ : reads_).full();
+  }
   ChannelStatistics statistics() const { return OnTheBus(counted_); }
 
   // Needed where one controller stands for several channels (memory_channels.h).

@@ -32,6 +32,7 @@ MemoryChannels::MemoryChannels(const MemoryConfig& config, Folding folding)
     : folding_(folding),
       map_(config),
       interleave_(config.interleave_bytes),
+      clock_(config.clock_ps),
       by_round_(config.channels * config.interleave_bytes),
       fold_interval_ps_(config.t_refi_ps),
       channels_(config.channels, ChannelController(config)),
@@ -44,7 +45,9 @@ MemoryChannels::MemoryChannels(const MemoryConfig& config, Folding folding)
     leader_.push_back(folding == Folding::kOn ? size() - 1 : i);
     members_[leader_[i]] |= Bit(i);
     leaders_ |= Bit(leader_[i]);
+    all_ |= Bit(i);
   }
+  taking_.fill(all_);
   classes_ = folding == Folding::kOn ? 1 : size();
 }
 
@@ -56,50 +59,103 @@ void MemoryChannels::OnRuns(RunSink sink) {
 uint64_t MemoryChannels::Submit(const Access& access) {
   if (access.id >= flights_.size()) flights_.resize(access.id + 1);
   flights_[access.id] = {};
-  const bool whole_rounds =
-      by_round_.Divide(access.address).rest == 0 && by_round_.Divide(access.bytes).rest == 0;
-  return whole_rounds ? SubmitRounds(access) : SubmitPieces(access);
+  const MemoryRequest request{access.id,      access.arrival_ps,
+                              access.address, static_cast<uint32_t>(access.bytes),
+                              access.write,   access.requester};
+  ArrivalQueue& arriving = arriving_[access.write ? 1 : 0];
+  if (classes_ == 1 && arriving.empty() && IsWholeRounds(request)) {  // the door does it once, too
+    SubmitRounds(request);
+    next_decision_ps_[leader_[0]] = channels_[leader_[0]].NextDecisionPs();
+    return NextDecisionOf(all_);
+  }
+  arriving.Push(request, access.arrival_ps);
+  return NextDecisionOf(AskedBy(request));
+}
+
+bool MemoryChannels::IsWholeRounds(const MemoryRequest& access) const {
+  return by_round_.Divide(access.address).rest == 0 && by_round_.Divide(access.bytes).rest == 0;
+}
+
+MemoryChannels::Mask MemoryChannels::AskedBy(const MemoryRequest& access) const {
+  if (IsWholeRounds(access)) return all_;
+  Mask asked = 0;
+  map_.ForEachPiece(access.address, access.bytes,
+                    [&](const ChannelAddress& at, uint32_t) { asked |= Bit(at.channel); });
+  return asked;
+}
+
+// A channel decides on an access at the first edge of its clock from its arrival on, if it has room
+// for it; else not before the decision that makes room.
+uint64_t MemoryChannels::NextDecisionOf(Mask channels) const {
+  uint64_t next = kNever;
+  ForEachChannel(leaders_, [&](size_t leader) {
+    if ((members_[leader] & channels) != 0) next = std::min(next, next_decision_ps_[leader]);
+  });
+  for (size_t kind = 0; kind < arriving_.size(); ++kind) {
+    const Mask taking = taking_[kind] & channels;
+    if (taking == 0) continue;
+    for (size_t i = 0; i < arriving_[kind].size(); ++i) {
+      const MemoryRequest& access = arriving_[kind][i];
+      if ((AskedBy(access) & taking) == 0) continue;
+      next = std::min(next, SeenPs(access));
+      break;
+    }
+  }
+  return next;
+}
+
+void MemoryChannels::HandOver(uint64_t now_ps) {
+  for (ArrivalQueue& arriving : arriving_) {
+    for (; !arriving.empty() && SeenPs(arriving.front()) <= now_ps; arriving.Pop()) {
+      if (IsWholeRounds(arriving.front())) {
+        SubmitRounds(arriving.front());
+      } else {
+        SubmitPieces(arriving.front());
+      }
+    }
+  }
 }
 
 // A block of each channel a round, all at the same address in their channels.
-uint64_t MemoryChannels::SubmitRounds(const Access& access) {
+void MemoryChannels::SubmitRounds(const MemoryRequest& access) {
+  MemoryRequest piece = access;
+  piece.bytes = static_cast<uint32_t>(interleave_);
   const uint64_t first = by_round_.Quotient(access.address);
   const uint64_t rounds = by_round_.Quotient(access.bytes);
-  uint64_t next = kNever;
-  ForEachChannel(leaders_, [&](size_t leader) {
-    for (uint64_t round = first; round < first + rounds; ++round) {
-      SubmitTo(leader, {access.id, access.arrival_ps, round * interleave_,
-                        static_cast<uint32_t>(interleave_), access.write, access.requester});
-    }
-    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
-    next = std::min(next, next_decision_ps_[leader]);
-  });
-  return next;
+  for (uint64_t round = first; round < first + rounds; ++round) {
+    piece.address = round * interleave_;
+    ForEachChannel(leaders_, [&](size_t leader) { SubmitTo(leader, piece); });
+  }
 }
 
-uint64_t MemoryChannels::SubmitPieces(const Access& access) {
-  Mask asked = 0;
+void MemoryChannels::SubmitPieces(const MemoryRequest& access) {
+  Mask of_classes = 0;  // channels that others stand for, or that stand for others
+  MemoryRequest piece = access;
   map_.ForEachPiece(access.address, access.bytes, [&](const ChannelAddress& at, uint32_t bytes) {
-    asked |= Bit(at.channel);
-    pieces_[at.channel].push_back(
-        {access.id, access.arrival_ps, at.address, bytes, access.write, access.requester});
+    piece.address = at.address;
+    piece.bytes = bytes;
+    if (members_[at.channel] == Bit(at.channel)) {
+      SubmitTo(at.channel, piece);
+    } else {
+      of_classes |= Bit(at.channel);
+      pieces_[at.channel].push_back(piece);
+    }
   });
-  uint64_t next = kNever;
+  if (of_classes == 0) return;
   // From above: who leaves a class is led by one of a lower number, whose turn comes later.
   for (size_t leader = size(); leader-- > 0;) {
-    if ((members_[leader] & asked) == 0) continue;
+    if ((members_[leader] & of_classes) == 0) continue;
     if (members_[leader] != Bit(leader)) SplitByPieces(leader);
-    for (const MemoryRequest& piece : pieces_[leader]) SubmitTo(leader, piece);
-    next_decision_ps_[leader] = channels_[leader].NextDecisionPs();
-    next = std::min(next, next_decision_ps_[leader]);
+    for (const MemoryRequest& part : pieces_[leader]) SubmitTo(leader, part);
   }
-  ForEachChannel(asked, [this](size_t channel) { pieces_[channel].clear(); });
-  return next;
+  ForEachChannel(of_classes, [this](size_t channel) { pieces_[channel].clear(); });
 }
 
 void MemoryChannels::SubmitTo(size_t leader, const MemoryRequest& request) {
   channels_[leader].Submit(request);
   ++flights_[request.id].pieces;
+  if (channels_[leader].Takes(request.write))
+    next_decision_ps_[leader] = std::min(next_decision_ps_[leader], request.arrival_ps);
 }
 
 void MemoryChannels::SplitByPieces(size_t leader) {
@@ -174,11 +230,16 @@ void MemoryChannels::Merge(size_t leader, size_t joining) {
 }
 
 void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& ended) {
+  HandOver(now_ps);
   Mask decided = 0;
   ForEachChannel(leaders_, [&](size_t leader) {
     if (next_decision_ps_[leader] > now_ps) return;
     completions_.clear();
     next_decision_ps_[leader] = channels_[leader].Advance(now_ps, completions_);
+    for (size_t kind = 0; kind < taking_.size(); ++kind) {
+      taking_[kind] &= ~members_[leader];
+      if (channels_[leader].Takes(kind == 1)) taking_[kind] |= members_[leader];
+    }
     decided |= members_[leader];
     for (size_t i = 0; i < completions_.size(); ++i) {
       const MemoryCompletion& completion = completions_[i];
@@ -198,19 +259,19 @@ void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& end
 }
 
 void MemoryChannels::TellRuns(Mask decided) {
-  ForEachChannel(decided, [this](size_t channel) {
+  Mask waiting = 0;  // for accesses to come
+  for (const ArrivalQueue& arriving : arriving_) {
+    for (size_t i = 0; i < arriving.size(); ++i) waiting |= AskedBy(arriving[i]);
+  }
+  ForEachChannel(decided, [&](size_t channel) {
     const size_t leader = leader_[channel];
-    run_sink_(channel, runs_[leader], next_decision_ps_[leader] == kNever);
+    const bool at_rest = next_decision_ps_[leader] == kNever && (waiting & Bit(channel)) == 0;
+    run_sink_(channel, runs_[leader], at_rest);
   });
   ForEachChannel(decided, [this](size_t channel) { runs_[leader_[channel]].clear(); });
 }
 
-uint64_t MemoryChannels::NextDecisionPs() const {
-  uint64_t next = kNever;
-  ForEachChannel(leaders_,
-                 [&](size_t leader) { next = std::min(next, next_decision_ps_[leader]); });
-  return next;
-}
+uint64_t MemoryChannels::NextDecisionPs() const { return NextDecisionOf(all_); }
 
 ChannelStatistics MemoryChannels::statistics(size_t channel) const {
   const ChannelController& leader = channels_[leader_[channel]];

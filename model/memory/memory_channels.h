@@ -16,6 +16,7 @@
 // thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <tuple>
@@ -78,8 +79,20 @@ class MemoryChannels {
     Turn last;  // of the decisions so far
   };
 
-  uint64_t SubmitRounds(const Access& access);
-  uint64_t SubmitPieces(const Access& access);
+  // Those that arrive by now_ps go to their channels. Not before, where channels are apart: so they
+  // are put in order once, not once a channel.
+  void HandOver(uint64_t now_ps);
+  // The first edge of the channels' clock from its arrival on.
+  uint64_t SeenPs(const MemoryRequest& access) const {
+    return clock_.RoundedUp(access.arrival_ps) * clock_.value();
+  }
+  bool IsWholeRounds(const MemoryRequest& access) const;
+  // The channels that an access goes to.
+  Mask AskedBy(const MemoryRequest& access) const;
+  // The next decision of these channels, accesses to come among them.
+  uint64_t NextDecisionOf(Mask channels) const;
+  void SubmitRounds(const MemoryRequest& access);
+  void SubmitPieces(const MemoryRequest& access);
   void SubmitTo(size_t leader, const MemoryRequest& request);
   // Those members of a class that are not asked for the same as its leader leave it.
   void SplitByPieces(size_t leader);
@@ -91,6 +104,7 @@ class MemoryChannels {
   const Folding folding_;
   const AddressMap map_;
   const uint64_t interleave_;
+  const Divisor clock_;     // ps
   const Divisor by_round_;  // bytes of one block of every channel
   const uint64_t fold_interval_ps_;
   std::vector<ChannelController> channels_;  // those of leaders are at work
@@ -98,11 +112,15 @@ class MemoryChannels {
   std::vector<size_t> leader_;               // of each channel
   std::vector<Mask> members_;                // of each leader, itself among them; 0 for others
   std::vector<ChannelStatistics> apart_;     // a channel's counters less its leader's
-  Mask leaders_ = 0;                         // whose members_ are not 0
+  Mask all_ = 0;
+  Mask leaders_ = 0;  // whose members_ are not 0
   size_t classes_;
   // When classes were last compared, by refreshes of the highest channel, and when they are again.
   uint64_t folded_at_refresh_ = 0, fold_from_ps_ = 0;
   std::vector<Flight> flights_;  // by id
+  // Reads and writes to come, as requests at their addresses of the device.
+  std::array<ArrivalQueue, 2> arriving_;
+  std::array<Mask, 2> taking_;  // the channels that have room for reads, for writes
   RunSink run_sink_;
   std::vector<std::vector<MemoryRun>> runs_;  // of each leader, since its last decision
   // Scratch for the call at hand.

@@ -102,11 +102,13 @@ TEST(MemoryChannels, AWholeRoundAsksTheSameOfAllAndSplitsNothing) {
 TEST(MemoryChannels, AnAccessOfTwoBlocksSplitsTheirChannelsOffEachForItself) {
   Pair channels{MemoryConfig()};
   channels.Submit({0, 0, 3 * 256, 512, false});  // channels 3 and 4 read block 0 of theirs
+  channels.Advance(0);
   EXPECT_EQ(channels.folded.classes(), 2u) << "both are asked for the same";
   EXPECT_EQ(channels.folded.leader(3), 4u);
   EXPECT_EQ(channels.folded.leader(4), 4u);
   EXPECT_EQ(channels.folded.leader(5), 15u);
   channels.Submit({1, 0, 3 * 256, 256, false});
+  channels.Advance(0);
   EXPECT_EQ(channels.folded.classes(), 3u) << "channel 3 alone";
   EXPECT_EQ(channels.folded.leader(3), 3u);
   EXPECT_EQ(channels.folded.leader(4), 4u);
@@ -120,6 +122,7 @@ TEST(MemoryChannels, AnAccessOfTwoBlocksSplitsTheirChannelsOffEachForItself) {
 TEST(MemoryChannels, TheLeaderLeavesNobodyWhenItIsTheOneThatDiffers) {
   Pair channels{MemoryConfig()};
   channels.Submit({0, 0, 15 * 256, 256, false});
+  channels.Advance(0);
   EXPECT_EQ(channels.folded.classes(), 2u);
   EXPECT_EQ(channels.folded.leader(15), 15u);
   EXPECT_EQ(channels.folded.leader(0), 14u) << "the others follow the highest of them";
@@ -148,13 +151,13 @@ TEST(MemoryChannels, ASplitInTheMiddleOfAnAccessEndsItOnce) {
   Pair channels{MemoryConfig()};
   channels.Submit({0, 0, 0, 8 * kRound, false});
   channels.Submit({1, 10'000, 2 * 256, 128, false});  // while all read their eight blocks
-  EXPECT_EQ(channels.folded.classes(), 2u);
   std::vector<uint64_t> ended;
   while (channels.NextDecisionPs() != UINT64_MAX) {
     for (const MemoryCompletion& end : channels.Advance(channels.NextDecisionPs()))
       ended.push_back(end.id);
   }
   EXPECT_EQ(ended.size(), 2u);
+  EXPECT_EQ(channels.most_classes(), 2u);
   channels.ExpectSameStatistics();
 }
 
