@@ -92,7 +92,7 @@ TEST_P(BoundsTest, TheResourceThatIsNamedHelpsMost) {
 INSTANTIATE_TEST_SUITE_P(
     Kernels, BoundsTest,
     ::testing::Values(
-        Kernel{"Softmax", "op = \"softmax\"\nrows = 512\ncols = 1024\n", "memory", {}},
+        Kernel{"SoftmaxBeyondLx", "op = \"softmax\"\nrows = 8192\ncols = 4096\n", "memory", {}},
         Kernel{"Add", "op = \"add\"\nrows = 512\ncols = 1024\n", "memory", {}},
         Kernel{"Matmul", "op = \"matmul\"\nm = 512\nk = 4096\nn = 512\n", "memory", {}},
         Kernel{

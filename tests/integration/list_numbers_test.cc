@@ -273,6 +273,26 @@ TEST_F(ListNumbers, ALongListWritesItsInputs) {
   EXPECT_LT(Off(Values("t999"), expected), 0.001);
 }
 
+// A core cannot keep one iteration of the loop: the iterations follow each other in the launch.
+TEST_F(ListNumbers, ALongLoopIsUnrolled) {
+  nlohmann::json list = {{"dims", {{"A", 64}, {"B", 256}}},
+                         {"tensors", {{{"name", "x"}, {"dims", {"A", "B"}}}}},
+                         {"hints", {{{"slices", {{"A", 4}}}}}}};
+  constexpr int kOps = 400;
+  for (int i = 0; i < kOps; ++i) {
+    list["ops"].push_back({{"op", i % 2 == 0 ? "neg" : "abs"},
+                           {"inputs", {i == 0 ? "x" : "t" + std::to_string(i - 1)}},
+                           {"output", i + 1 == kOps ? "y" : "t" + std::to_string(i)}});
+  }
+  Write("list.json", list.dump());
+  const Outcome outcome = Call("run list.json --out out --set output.inputs=true");
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, ::testing::HasSubstr("16384 of 16384 elements bit-exact"));
+  std::vector<double> expected = Values("x");
+  for (double& value : expected) value = std::fabs(value);
+  EXPECT_LT(Off(Values("y"), expected), 0.001);
+}
+
 // Caches and activations between layers are nobody's inputs.
 TEST_F(ListNumbers, AModelWritesItsInputs) {
   Write("model.toml", R"([workload]

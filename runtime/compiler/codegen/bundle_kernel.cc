@@ -23,6 +23,7 @@ constexpr uint8_t kStepDone = kFirstFreeToken;
 constexpr uint8_t kStepGo = kFirstFreeToken + 1;
 constexpr Unit kWorkers[] = {Unit::kLoad, Unit::kStore, Unit::kPt, Unit::kVector};
 constexpr int kBarrierId = 1;
+constexpr int64_t kMaxUnrolledNodes = 4096;
 
 uint32_t CoreMask(const Bundle& bundle) {
   uint32_t mask = 0;
@@ -45,7 +46,12 @@ class BundleGenerator {
         options_(options),
         mask_(CoreMask(bundle)),
         part_(mask_),
-        resident_bytes_(ResidentLxBytes(bundle)) {}
+        resident_bytes_(ResidentLxBytes(bundle)) {
+    for (const BundleNode& node : bundle.body) {
+      places_.push_back(place_);
+      place_.step += Executes(node);
+    }
+  }
 
   Kernel Generate(const std::vector<KernelArgument>& arguments) {
     kernel_.name = bundle_.name;
@@ -67,18 +73,21 @@ class BundleGenerator {
 
  private:
   // One program if a core keeps it. Else steps and loops of the outermost level go into programs in
-  // order, as many into each as fit: what they need apart is at least what they need together.
+  // order, as many into each as fit: what they need apart is at least what they need together. Of a
+  // loop that does not fit, the iterations do.
   void GeneratePrograms() {
     const Kernel empty = kernel_;
-    const size_t nodes = bundle_.body.size();
-    kernel_.compute = GeneratePart(0, nodes);
+    kernel_.compute = GeneratePart(0, bundle_.body.size());
     if (Fits(kernel_.compute)) return;
-    std::vector<Needs> needs(nodes);
-    for (size_t node = 0; node < nodes; ++node) {
+    std::vector<Needs> needs;
+    while (needs.size() < bundle_.body.size()) {
+      const size_t node = needs.size();
       const Program alone = GeneratePart(node, node + 1);
+      if (!Fits(alone) && Unroll(node)) continue;
       CheckFits(alone);
-      needs[node] = {Bytes(alone) - BytesOfNone(), alone.core_register_width()};
+      needs.push_back({Bytes(alone) - BytesOfNone(), alone.core_register_width()});
     }
+    const size_t nodes = bundle_.body.size();
     kernel_ = empty;
     std::vector<Program> programs;
     for (size_t begin = 0, end = 0; begin < nodes; begin = end) {
@@ -97,10 +106,61 @@ class BundleGenerator {
                         std::make_move_iterator(programs.end()));
   }
 
+  // Puts the iterations of the loop at `node` in its place; false: it is none, or not known how
+  // many there are, or too many.
+  bool Unroll(size_t node) {
+    const auto* loop = std::get_if<BundleLoop>(&bundle_.body[node]);
+    if (loop == nullptr || loop->count_argument >= 0 ||
+        loop->count * static_cast<int64_t>(loop->body.size()) > kMaxUnrolledNodes) {
+      return false;
+    }
+    const Place place = places_[node];
+    std::vector<BundleNode> iterations;
+    std::vector<Place> places;
+    for (int64_t iteration = 0; iteration < loop->count; ++iteration) {
+      int step = place.step;
+      for (const BundleNode& inner : loop->body) {
+        places.push_back({step, place.iteration * loop->count + iteration});
+        step += Executes(inner);
+        iterations.push_back(inner);
+        TakeIteration(iterations.back(), iteration);
+      }
+    }
+    const auto offset = static_cast<ptrdiff_t>(node);
+    places_.insert(places_.erase(places_.begin() + offset), places.begin(), places.end());
+    bundle_.body.insert(bundle_.body.erase(bundle_.body.begin() + offset), iterations.begin(),
+                        iterations.end());
+    return true;
+  }
+
+  static int Executes(const BundleNode& node) {
+    const auto* loop = std::get_if<BundleLoop>(&node);
+    if (loop == nullptr) return 1;
+    int executes = 0;
+    for (const BundleNode& inner : loop->body) executes += Executes(inner);
+    return executes;
+  }
+
+  // The addresses of the node in one iteration of the outermost loop around it.
+  static void TakeIteration(BundleNode& node, int64_t iteration) {
+    if (auto* loop = std::get_if<BundleLoop>(&node)) {
+      for (BundleNode& inner : loop->body) TakeIteration(inner, iteration);
+      return;
+    }
+    for (auto& [symbol, address] : std::get<BundleExecute>(node).symbols) {
+      if (address.loop_stride.empty()) continue;
+      address.constant += address.loop_stride.front() * iteration;
+      address.loop_stride.erase(address.loop_stride.begin());
+    }
+  }
+
   // The nodes [begin, end) of the outermost level.
   Program GeneratePart(size_t begin, size_t end) {
     part_ = Part(mask_);
-    for (size_t node = begin; node < end; ++node) Walk(bundle_.body[node]);
+    for (size_t node = begin; node < end; ++node) {
+      place_ = places_[node];
+      Walk(bundle_.body[node]);
+    }
     Program program;
     program.name = kernel_.name.substr(0, kMaxProgramName);
     program.core_mask = mask_;
@@ -207,15 +267,16 @@ class BundleGenerator {
       problem.index_tensor = static_cast<int64_t>(kernel_.index_tensors.size());
       kernel_.index_tensors.push_back(IndexName(bundle_, execute));
     }
-    Mark(static_cast<int>(kernel_.steps.size()));
-    kernel_.steps.push_back(file);
+    const int step = place_.step++;
+    Mark(step);
+    kernel_.steps.resize(std::max(kernel_.steps.size(), static_cast<size_t>(step) + 1));
+    kernel_.steps[static_cast<size_t>(step)] = file;
     const bool all = problem.core_mask == mask_;
     part_.code.set_participates(all ? -1 : part_.columns.Add(Flags(problem.core_mask)));
     const size_t before = part_.code.instructions();
     const uint64_t lx_end = BuildOp(dsc, problem, part_.code);
     CheckStep(dsc, file, part_.code.instructions() - before);
     kernel_.plan.lx_bytes_used = std::max(kernel_.plan.lx_bytes_used, lx_end);
-    const int step = static_cast<int>(kernel_.steps.size()) - 1;
     const std::vector<LxUse> uses = part_.code.TakeLxUses(step, problem.core_mask);
     kernel_.lx.insert(kernel_.lx.end(), uses.begin(), uses.end());
     part_.code.set_participates(-1);
@@ -265,7 +326,7 @@ class BundleGenerator {
     const uint32_t first = mask_ & ~(mask_ - 1);
     part_.code.Emit(Unit::kRing, [&](SectionBuilder& b) {
       b.If(b.Core(part_.columns.Add(Flags(first))), [&] {
-        Reg iteration = kZero;
+        Reg iteration = place_.iteration == 0 ? kZero : b.Const(place_.iteration);
         const std::vector<Reg>& loops = part_.code.loops(Unit::kRing);
         for (size_t level = 0; level < loops.size(); ++level) {
           const auto& [count, entry] = counts_[level];
@@ -296,8 +357,16 @@ class BundleGenerator {
     size_t core_registers = 0;
   };
 
-  const Bundle& bundle_;
+  Bundle bundle_;  // as given, but for loops that a core cannot keep, which are unrolled
   const BundleOptions& options_;
+  // Of a node of the outermost level: its first execute, counted over the bundle as given, and in
+  // which iteration of the loops that were unrolled it is.
+  struct Place {
+    int step = 0;
+    int64_t iteration = 0;
+  };
+  std::vector<Place> places_;
+  Place place_;  // of the step that comes next
   uint32_t mask_;
   struct Part {  // the program that is being made
     explicit Part(uint32_t mask) : code(mask) {}
