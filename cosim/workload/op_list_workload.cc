@@ -277,34 +277,32 @@ std::shared_ptr<const compiler::NamedGraph> WithTilesOfSums(
   return graph;
 }
 
-std::unique_ptr<Workload> WorkloadOf(const RunConfig& config,
-                                     std::shared_ptr<const compiler::NamedGraph> list,
+std::unique_ptr<Workload> WorkloadOf(const RunConfig& config, const compiler::NamedGraph& list,
                                      const compiler::FrontEndOptions& options,
                                      const compiler::FrontEndResult& result) {
   compiler::Bundle bundle =
       compiler::EmitBundle(result.source, compiler::DialectFor(result, options));
   compiler::RefuseShortArguments(result, bundle);
-  BundlePlan plan =
-      PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(*list, result));
+  BundlePlan plan = PlanBundle(BundleSettingsOf(config), std::move(bundle), ShapesOf(list, result));
   for (WorkloadTensor& tensor : plan.launched.tensors) {
     const auto& argument = result.arguments[static_cast<size_t>(tensor.position)];
     if (argument.is_constant) tensor.constant = argument.value;
     if (argument.tensor < 0) continue;
-    const compiler::NamedTensor& named = list->tensors[static_cast<size_t>(argument.tensor)];
+    const compiler::NamedTensor& named = list.tensors[static_cast<size_t>(argument.tensor)];
     tensor.file = named.file;
     tensor.causal = named.causal;
     tensor.share = ShareOf(named);
-    if (const int64_t limit = compiler::IndexLimit(*list, argument.tensor); limit > 0)
+    if (const int64_t limit = compiler::IndexLimit(list, argument.tensor); limit > 0)
       tensor.whole_below = limit;
   }
   plan.warnings = result.log;
   plan.decisions = result.decisions;
   plan.kernel = std::make_shared<const compiler::Kernel>(CompileBundleKernel(plan));
   plan.facts = std::make_shared<const KernelFacts>(FactsOfKernel(result, *plan.kernel));
-  plan.description = fmt::format("{} operation{}, bundle {}", list->ops.size(),
-                                 list->ops.size() == 1 ? "" : "s", result.source.name);
+  plan.description = fmt::format("{} operation{}, bundle {}", list.ops.size(),
+                                 list.ops.size() == 1 ? "" : "s", result.source.name);
   plan.source = std::make_shared<const compiler::KernelSource>(result.source);
-  plan.operations = WithTilesOfSums(*list, result);
+  plan.operations = WithTilesOfSums(list, result);
   return std::make_unique<BundleWorkload>(std::move(plan));
 }
 
@@ -314,10 +312,10 @@ std::unique_ptr<Workload> ResolveOpList(const RunConfig& config) {
   OpList read = ReadWholeOpList(config.workload);
   if (!read.plan.cuts.empty() || compiler::HasHostOperation(read.graph))  // or a collective
     return nullptr;
-  auto list = std::make_shared<compiler::NamedGraph>(std::move(read.graph));
+  const compiler::NamedGraph& list = read.graph;
   const compiler::FrontEndOptions options = FrontEndOptionsOf(config, std::move(read.plan));
-  const compiler::FrontEndResult result = compiler::CompileNamedGraph(*list, options);
-  return WorkloadOf(config, std::move(list), options, result);
+  const compiler::FrontEndResult result = compiler::CompileNamedGraph(list, options);
+  return WorkloadOf(config, list, options, result);
 }
 
 bool IsGraphBetweenPasses(const std::string& path) {
@@ -356,8 +354,7 @@ std::unique_ptr<Workload> ResolveGraph(const RunConfig& config) {
         path);
   }
   if (!form.graph.HasRun("kernel")) compiler::RunPasses({"kernel"}, form.options, form.graph);
-  auto list = std::make_shared<compiler::NamedGraph>(form.graph.primitives);
-  return WorkloadOf(config, std::move(list), form.options, form.graph);
+  return WorkloadOf(config, form.graph.primitives, form.options, form.graph);
 }
 
 }  // namespace spyre::cosim
