@@ -51,6 +51,8 @@ class Reader {
       if (field != fields_.end()) {
         Assign(*field, node);
         if (given_ != nullptr) given_->insert(key);
+      } else if (IsFormerKey(key)) {
+        if (is_set_) throw BadInput("{}: {} has no effect any more", name_, key).Subject(key);
       } else if (!IsTable(key)) {
         throw UnknownKey(key, name.source());
       } else if (const toml::table* inner = node.as_table()) {

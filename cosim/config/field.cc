@@ -20,6 +20,14 @@ std::string Join(const std::vector<std::string>& items, ToText to_text) {
 
 }  // namespace
 
+bool IsFormerKey(std::string_view key) {
+  constexpr std::string_view kCard = "card.";
+  if (key.substr(0, kCard.size()) == kCard) key.remove_prefix(kCard.size());
+  // What a softmax takes follows from its passes.
+  return key == "core.vector_loop_softmax_centicycles" || key == "fast.tile_pass_ns" ||
+         key == "fast.softmax_overlap_permille";
+}
+
 std::string TomlString(const std::string& text) {
   std::string quoted = "\"";
   for (const char c : text) {

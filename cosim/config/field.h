@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -94,6 +95,10 @@ class FieldCollector {
   std::string prefix_;
   std::vector<Field> fields_;
 };
+
+// Keys that the cards of earlier versions have and that nothing reads any more, with or without
+// "card." before them.
+bool IsFormerKey(std::string_view key);
 
 // A TOML basic string: quoted and escaped.
 std::string TomlString(const std::string& text);
