@@ -45,6 +45,12 @@ TEST(Cards, AreAllAlike) {
   EXPECT_THAT(Refusal("[[card]]\nnumber = 0\nkores = 8\n"), HasSubstr("unknown key 'card.kores'"));
 }
 
+TEST(Cards, OfEarlierVersionsAreReadAndTheirKeysRefusedAsOptions) {
+  EXPECT_EQ(ParseConfig("[card]\ncores = 4\nfast.tile_pass_ns = 2300\n", "").card.cores, 4u);
+  EXPECT_THAT(Refusal("", {"card.fast.tile_pass_ns=1"}),
+              HasSubstr("card.fast.tile_pass_ns has no effect any more"));
+}
+
 TEST(Cards, ThatContradictOtherKeysAreRefused) {
   EXPECT_THAT(Refusal("", {"cards.count=2"}), HasSubstr("card.mode must be \"pf\""));
   EXPECT_THAT(Refusal("", {"cards.collective=all_reduce"}), HasSubstr("cards.count is 1"));

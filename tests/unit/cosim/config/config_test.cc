@@ -142,13 +142,6 @@ TEST(Config, UnknownKeyIsNamedWithPlaceAndNearestKey) {
               HasSubstr("--set workload.tlie.m=3: unknown key 'workload.tlie'; did you mean"));
 }
 
-TEST(Config, FormerKeysOfACardAreReadFromFilesAndRefusedAsOptions) {
-  EXPECT_EQ(ParseConfig("[card]\ncores = 4\nfast.tile_pass_ns = 2300\n", "run.toml").card.cores,
-            4u);
-  EXPECT_THAT(MessageOf("", {"card.fast.tile_pass_ns=1"}),
-              HasSubstr("card.fast.tile_pass_ns has no effect any more"));
-}
-
 TEST(Config, WrongTypeNamesKeyValueAndWhatIsAllowed) {
   EXPECT_THAT(
       MessageOf("[card]\ncores = \"many\"\n"),
