@@ -23,7 +23,7 @@ constexpr uint8_t kStepDone = kFirstFreeToken;
 constexpr uint8_t kStepGo = kFirstFreeToken + 1;
 constexpr Unit kWorkers[] = {Unit::kLoad, Unit::kStore, Unit::kPt, Unit::kVector};
 constexpr int kBarrierId = 1;
-constexpr int64_t kMaxUnrolledNodes = 4096;
+constexpr size_t kMaxUnrolledNodes = 4096;  // of a bundle's outermost level
 
 uint32_t CoreMask(const Bundle& bundle) {
   uint32_t mask = 0;
@@ -110,10 +110,9 @@ class BundleGenerator {
   // many there are, or too many.
   bool Unroll(size_t node) {
     const auto* loop = std::get_if<BundleLoop>(&bundle_.body[node]);
-    if (loop == nullptr || loop->count_argument >= 0 ||
-        loop->count * static_cast<int64_t>(loop->body.size()) > kMaxUnrolledNodes) {
-      return false;
-    }
+    if (loop == nullptr || loop->count_argument >= 0 || loop->body.empty()) return false;
+    const size_t most = kMaxUnrolledNodes - std::min(bundle_.body.size(), kMaxUnrolledNodes);
+    if (static_cast<uint64_t>(loop->count) > most / loop->body.size()) return false;
     const Place place = places_[node];
     std::vector<BundleNode> iterations;
     std::vector<Place> places;
