@@ -107,18 +107,17 @@ class alignas(64) Resource {
   // its cycles.
   uint64_t ReserveCycles(uint64_t earliest_cycle, uint64_t cycles, uint64_t bytes = 0,
                          uint64_t flow = 0) {
-    const uint64_t start = contended_ ? Take(earliest_cycle, cycles) : earliest_cycle;
-    const uint64_t end = start + cycles;
-    last_end_ = std::max(last_end_, end);
+    uint64_t start = earliest_cycle;
+    if (start >= last_end_) {
+      if (contended_) TakeLast(start, start + cycles);
+    } else {
+      start = TakeBetween(earliest_cycle, cycles);
+      if (start > earliest_cycle) CountWait(earliest_cycle, start);
+    }
     busy_cycles_ += cycles;
-    waited_cycles_ += start - earliest_cycle;
-    if (start > earliest_cycle) CountQueue(earliest_cycle, start);
     bytes_ += bytes;
     ++requests_;
-    if (traced_) {
-      sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, clock_.Edge(start),
-                            clock_.Edge(end), flow, bytes);
-    }
+    if (traced_) Trace(start, start + cycles, bytes, flow);
     return start;
   }
   // The same from the first edge at or after a time; returns the end.
@@ -134,8 +133,8 @@ class alignas(64) Resource {
     clock_.SetPace(ps, percent);
   }
 
-  // When the last reservation ends.
-  uint64_t free_ps() const { return contended_ ? clock_.Edge(last_end_) : 0; }
+  // The cycle in which the last reservation ends.
+  uint64_t free_cycle() const { return last_end_; }
   // Cycles are added up first and rounded to picoseconds once.
   UnitStatistics statistics() const {
     UnitStatistics all{name_,     busy_ps_ + clock_.Span(busy_cycles_),     bytes_,
@@ -152,15 +151,32 @@ class alignas(64) Resource {
   // Reservations beyond these are remembered only by when the oldest of them ended.
   static constexpr size_t kSpans = 16;
 
-  // Requests that wait side by side count once, as they nearly come in order.
-  void CountQueue(uint64_t from, uint64_t until) {
+  // In the queue, requests that wait side by side count once, as they nearly come in order.
+  void CountWait(uint64_t from, uint64_t until) {
+    waited_cycles_ += until - from;
     from = std::max(from, queue_until_);
     if (until <= from) return;
     queue_cycles_ += until - from;
     queue_until_ = until;
   }
+  // These two are not inlined, so that the usual case stays short where it is.
+  __attribute__((noinline)) void Trace(uint64_t start, uint64_t end, uint64_t bytes,
+                                       uint64_t flow) {
+    sink_.recorder->Slice(sink_.category, sink_.track, sink_.name, clock_.Edge(start),
+                          clock_.Edge(end), flow, bytes);
+  }
 
-  uint64_t Take(uint64_t earliest, uint64_t cycles) {
+  // Most requests come when those before them are through.
+  void TakeLast(uint64_t start, uint64_t end) {
+    if (start == last_end_ && end_ > begin_) {
+      spans_[end_ - 1].end = end;
+    } else {
+      Insert(end_, {start, end});
+    }
+    last_end_ = end;
+  }
+  // For a start before last_end_: the first gap that is long enough.
+  __attribute__((noinline)) uint64_t TakeBetween(uint64_t earliest, uint64_t cycles) {
     uint64_t start = std::max(earliest, floor_);
     size_t at = end_;
     // Those that end before are out of the way. Usually that is all, or all but a few.
@@ -180,6 +196,7 @@ class alignas(64) Resource {
     } else {
       Insert(at, {start, end});
     }
+    last_end_ = std::max(last_end_, end);
     return start;
   }
   void Insert(size_t at, const Span& span) {
@@ -196,8 +213,8 @@ class alignas(64) Resource {
   }
 
   // What each reservation looks at comes first, in one line of the host's cache. In cycles.
-  uint64_t floor_ = 0;  // nothing is given before this
-  uint64_t last_end_ = 0;
+  uint64_t floor_ = 0;     // nothing is given before this
+  uint64_t last_end_ = 0;  // stays 0 without contention
   uint64_t busy_cycles_ = 0, waited_cycles_ = 0;
   uint64_t bytes_ = 0, requests_ = 0;
   uint64_t queue_until_ = 0;

@@ -37,13 +37,15 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   }
   const uint64_t start = local_ps();
   if (row_bytes == 0 || rows == 0 || planes == 0) {
-    moves_.push_back({&in, start, 0, start, 0, true, {}});  // ends behind those before it
-    if (follows_paths()) moves_.back().path = path_;
+    Move& move = BeginMove({&in, start, 0, start, 0, true, {}});  // ends behind those before it
+    if (follows_paths()) move.path = path_;
     EndMoves();
     return kLater;
   }
-  const uint64_t total = row_bytes * rows * planes;
-  if (total / planes / rows != row_bytes) throw UnitFault{Status::LX_OVERFLOW, lx};
+  uint64_t total = 0;
+  if (__builtin_mul_overflow(row_bytes, rows, &total) ||
+      __builtin_mul_overflow(total, planes, &total))
+    throw UnitFault{Status::LX_OVERFLOW, lx};
   // Rows and planes that follow each other on both sides are one run.
   if (device_row_stride == row_bytes && lx_row_stride == row_bytes) {
     row_bytes *= rows;
@@ -80,7 +82,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   transfer_.group = members;
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
-  box_.move = &moves_.emplace_back(Move{&in, start, total, start, 0, false, {}});
+  box_.move = &BeginMove({&in, start, total, start, 0, false, {}});
   if (follows_paths()) box_.move->path = path_;
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
@@ -331,6 +333,12 @@ void LoadStoreUnit::CheckFailed() {
   if (failed_) throw failure_;
 }
 
+LoadStoreUnit::Move& LoadStoreUnit::BeginMove(const Move& move) {
+  if (ended_moves_.empty()) ended_moves_.emplace_back();
+  moves_.splice(moves_.end(), ended_moves_, ended_moves_.begin());
+  return moves_.back() = move;
+}
+
 // Instructions of a unit finish in order, whatever way their bursts took.
 void LoadStoreUnit::EndMoves() {
   while (!moves_.empty() && moves_.front().issued && moves_.front().bursts == 0) {
@@ -344,7 +352,7 @@ void LoadStoreUnit::EndMoves() {
     }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
     if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);
-    moves_.pop_front();
+    ended_moves_.splice(ended_moves_.end(), moves_, moves_.begin());
   }
 }
 

@@ -20,6 +20,7 @@ void Sequencer::Start(const Program& program, const Section& section, unsigned c
 
 void Sequencer::Execute() {
   const Instruction& in = section_->code[pc_];
+  int64_t& result = regs_[in.reg[0]];
   switch (in.op) {
     case Op::kNop:
       return;
@@ -29,28 +30,41 @@ void Sequencer::Execute() {
     case Op::kEnd:
       EndLoop();
       return;
-    default: {
-      const int64_t result = Evaluate(in);
-      if (in.reg[0] != 0) regs_[in.reg[0]] = result;
+    case Op::kLi:
+      result = in.imm;
+      break;
+    case Op::kTab:
+      if (static_cast<uint64_t>(in.imm) >= program_->address_table.size())
+        throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
+      result = Wrapped(program_->address_table[in.imm]);
+      break;
+    case Op::kCreg: {
+      const auto& rows = program_->core_registers;
+      result = rows.empty() ? 0 : rows[core_][in.imm];
+      break;
     }
+    case Op::kMadd:
+      result = Wrapped(reg(in, 1) + reg(in, 2) * static_cast<uint64_t>(in.imm));
+      break;
+    case Op::kMul:
+      result = Wrapped(reg(in, 1) * reg(in, 2) + static_cast<uint64_t>(in.imm));
+      break;
+    case Op::kMin:
+      result = std::min(regs_[in.reg[1]], regs_[in.reg[2]]);
+      break;
+    default:
+      throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
   }
+  regs_[0] = 0;  // whatever was written to it
 }
 
 uint64_t Sequencer::ExecutePlain(uint64_t most) {
-  const Instruction* const code = section_->code.data();
-  const size_t size = section_->code.size();
+  const std::vector<Instruction>& code = section_->code;
   uint64_t executed = 0;
-  for (; executed < most && pc_ < size; ++executed, ++pc_) {
+  for (; executed < most && pc_ < code.size(); ++executed, ++pc_) {
     const Instruction& in = code[pc_];
     if (!IsScalar(in.op) || in.op == Op::kLdx || in.wait != 0 || in.signal != 0) break;
-    // Most instructions, without a call.
-    if (in.op == Op::kMadd && in.reg[0] != 0) {
-      regs_[in.reg[0]] =
-          Wrapped(static_cast<uint64_t>(regs_[in.reg[1]]) +
-                  static_cast<uint64_t>(regs_[in.reg[2]]) * static_cast<uint64_t>(in.imm));
-    } else {
-      Execute();
-    }
+    Execute();
   }
   return executed;
 }
@@ -80,31 +94,6 @@ void Sequencer::EndLoop() {
     pc_ = loop.body;
   } else {
     --depth_;
-  }
-}
-
-int64_t Sequencer::Evaluate(const Instruction& in) const {
-  const auto a = static_cast<uint64_t>(regs_[in.reg[1]]);
-  const auto b = static_cast<uint64_t>(regs_[in.reg[2]]);
-  switch (in.op) {
-    case Op::kLi:
-      return in.imm;
-    case Op::kTab:
-      if (static_cast<uint64_t>(in.imm) >= program_->address_table.size())
-        throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
-      return Wrapped(program_->address_table[in.imm]);
-    case Op::kCreg: {
-      const auto& rows = program_->core_registers;
-      return rows.empty() ? 0 : rows[core_][in.imm];
-    }
-    case Op::kMadd:
-      return Wrapped(a + b * static_cast<uint64_t>(in.imm));
-    case Op::kMul:
-      return Wrapped(a * b + static_cast<uint64_t>(in.imm));
-    case Op::kMin:
-      return std::min(regs_[in.reg[1]], regs_[in.reg[2]]);
-    default:
-      throw UnitFault{Status::ILLEGAL_INSTRUCTION, pc_};
   }
 }
 

@@ -53,7 +53,6 @@ class Sequencer {
 
   void BeginLoop(const Instruction& in);
   void EndLoop();
-  int64_t Evaluate(const Instruction& in) const;
 
   const Program* program_ = nullptr;
   const Section* section_ = nullptr;

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <array>
-#include <deque>
+#include <list>
 #include <optional>
 #include <vector>
 
@@ -100,6 +100,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   // A load that was asked for at asked_ps, by the last of its members, and is at its core.
   void CountLoad(uint64_t asked_ps, const BurstTimes& times, uint64_t arrived_ps);
   void BurstDone(Burst& burst, tlm::tlm_response_status status, uint64_t done_ps);
+  Move& BeginMove(const Move& move);
   void EndMoves();  // those at the front that are complete
   void Fail(const UnitFault& fault);
 
@@ -108,7 +109,8 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   std::vector<Burst> multicasts_;
   size_t next_unicast_ = 0, next_multicast_ = 0;
   uint64_t in_flight_ = 0;
-  std::deque<Move> moves_;
+  std::list<Move> moves_;        // in the order of the program
+  std::list<Move> ended_moves_;  // for use again
   Box box_{};
   Transfer transfer_;           // of the instruction at hand
   ClockCursor issue_;           // where the last burst or run left box_.local_ps

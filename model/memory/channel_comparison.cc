@@ -88,11 +88,11 @@ class ChannelController::Comparison {
   }
 
   bool SameDoor(Direction d) const {
-    const ArrivalQueue &a = a_.doors_[d], &b = b_.doors_[d];
+    const Door &a = a_.doors_[d], &b = b_.doors_[d];
     if (a.size() != b.size()) return false;
     for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i].id != b[i].id || a[i].arrival_ps != b[i].arrival_ps ||
-          a[i].address != b[i].address || a[i].bytes != b[i].bytes)
+      if (a[i].id != b[i].id || a[i].arrival_ps != b[i].arrival_ps || a[i].bank != b[i].bank ||
+          a[i].row != b[i].row || a[i].column != b[i].column || a[i].bytes != b[i].bytes)
         return false;
     }
     return true;

@@ -31,21 +31,30 @@ ChannelController::ChannelController(const MemoryConfig& config)
   }
 }
 
-void ChannelController::Submit(const MemoryRequest& request) {
+QueuedRequest ChannelController::Locate(const MemoryRequest& request) const {
+  const BankAddress at = map_.Locate(request.address);
   const uint64_t block = map_.block_bytes();
-  if (request.bytes == 0 || request.address % block + request.bytes > block) {
+  if (request.bytes == 0 || at.column % block + request.bytes > block) {
     throw InternalError(
         "memory request {} of {} bytes at channel address {:#x} does not lie "
         "inside one block of {} bytes",
         request.id, request.bytes, request.address, block);
   }
-  MemoryRequest at_clock = request;
-  at_clock.arrival_ps = timing_.RoundUp(request.arrival_ps);
-  doors_[request.write ? kWrite : kRead].Push(at_clock, request.arrival_ps);
+  return {request.id,
+          timing_.RoundUp(request.arrival_ps),
+          0,
+          0,
+          at.bank,
+          at.row,
+          at.column,
+          request.bytes,
+          static_cast<uint16_t>(timing_.DataBursts(at.column, request.bytes)),
+          static_cast<uint16_t>(timing_.CheckBursts(at.column, request.bytes)),
+          request.write && timing_.ReadsCheckFirst(at.column, request.bytes)};
 }
 
 uint64_t ChannelController::NextAdmission(Direction d) const {
-  const ArrivalQueue& door = doors_[d];
+  const Door& door = doors_[d];
   if (door.empty() || door_waits_[d] || (d == kRead ? reads_ : writes_).full()) return kNever;
   return std::max(now_, door.front().arrival_ps);
 }
@@ -96,14 +105,13 @@ ChannelStatistics ChannelController::OnTheBus(ChannelStatistics counted) const {
 }
 
 void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompletion>& done) {
-  const MemoryRequest& request = doors_[d].front();
-  const BankAddress at = map_.Locate(request.address);
+  const QueuedRequest& request = doors_[d].front();
+  const uint32_t bank = request.bank;
   const Direction other = d == kRead ? kWrite : kRead;
-  if (queue(other).Head(at.bank) != RequestQueue::kNone) {
-    const auto overlap = queue(other).Find(at.bank, at.row, at.column, request.bytes);
+  if (queue(other).Head(bank) != RequestQueue::kNone) {
+    const auto overlap = queue(other).Find(bank, request.row, request.column, request.bytes);
     if (d == kRead && overlap == RequestQueue::Overlap::kAll) {
-      done.push_back(
-          {request.id, now + timing_.DataBursts(at.column, request.bytes) * timing_.ccd_s, now_});
+      done.push_back({request.id, now + request.data_bursts * timing_.ccd_s, now_});
       ++counted_.reads;
       ++counted_.forwarded;
       counted_.read_bytes += request.bytes;
@@ -115,8 +123,7 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
       return;
     }
   }
-  queue(d).Push(
-      {request.id, request.arrival_ps, now, age_++, at.bank, at.row, at.column, request.bytes});
+  queue(d).Push(request, now, age_++);
   if (d == kWrite) {
     done.push_back({request.id, now, now_});
     ++counted_.writes;
@@ -125,7 +132,7 @@ void ChannelController::Admit(Direction d, uint64_t now, std::vector<MemoryCompl
   doors_[d].Pop();
   if (d != direction()) return;
   if (waiting_banks_ == 0) waiting_since_ = now;
-  if ((waiting_banks_ >> at.bank & 1) == 0) ChooseCandidate(at.bank);
+  if ((waiting_banks_ >> bank & 1) == 0) ChooseCandidate(bank);
 }
 
 void ChannelController::UpdateDirection() {

@@ -15,6 +15,7 @@
 // MemoryConfig::controller_ns is the owner's to add.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -50,7 +51,13 @@ class ChannelController {
 
   // `arrival_ps` may lie in the future, never before the last Advance. The bytes must lie inside
   // one block of interleave_bytes, as AddressMap cuts them; throws Error(kInternal) otherwise.
-  void Submit(const MemoryRequest& request);
+  void Submit(const MemoryRequest& request) { Submit(request, Locate(request)); }
+  // What a channel has to know of a request, and the same request with that: for who asks the same
+  // of several channels of one kind.
+  QueuedRequest Locate(const MemoryRequest& request) const;
+  void Submit(const MemoryRequest& request, const QueuedRequest& located) {
+    doors_[request.write ? kWrite : kRead].Push(located, request.arrival_ps, request.requester);
+  }
   // Takes every decision due up to `now_ps` and appends what it completes; done_ps may lie after
   // now_ps. Returns when the next one is due, as NextDecisionPs does.
   uint64_t Advance(uint64_t now_ps, std::vector<MemoryCompletion>& done);
@@ -71,7 +78,7 @@ class ChannelController {
   // Calls visit(id) for every request whose completion has not been told.
   template <class Visit>
   void ForEachPending(Visit visit) const {
-    for (const ArrivalQueue& door : doors_) {
+    for (const Door& door : doors_) {
       for (size_t i = 0; i < door.size(); ++i) visit(door[i].id);
     }
     for (uint32_t bank = 0; bank < banks_.size(); ++bank) {
@@ -106,6 +113,7 @@ class ChannelController {
  private:
   class Comparison;
   enum Direction : uint8_t { kRead, kWrite };
+  using Door = ArrivalQueue<QueuedRequest>;  // those that have not been admitted
   static constexpr uint64_t kNever = UINT64_MAX;
   static constexpr uint32_t kClosed = UINT32_MAX;
 
@@ -123,6 +131,7 @@ class ChannelController {
   };
 
   RequestQueue& queue(Direction d) { return d == kRead ? reads_ : writes_; }
+  const RequestQueue& queue(Direction d) const { return d == kRead ? reads_ : writes_; }
   Direction direction() const { return writing_ ? kWrite : kRead; }
 
   // Events, earliest first; each returns when it is due.
@@ -144,6 +153,11 @@ class ChannelController {
   void SetGroupFrom(uint32_t group);
   void SetGroupsFrom();
   uint64_t Align(uint64_t column) const;
+  // When a bank's candidate can go, as far as the bank and its group go.
+  uint64_t ReadyFrom(uint32_t bank) const {
+    return static_cast<uint64_t>(
+        std::max(candidates_.from[bank], group_from_[bank % kMaxBankGroups]));
+  }
   Lane& NextLane() { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   const Lane& NextLane() const { return lanes_[lanes_[1].free < lanes_[0].free ? 1 : 0]; }
   void Issue(uint64_t column, std::vector<MemoryCompletion>& done);
@@ -163,7 +177,7 @@ class ChannelController {
 
   uint64_t now_ = 0;  // time of the last event
   uint64_t age_ = 0;
-  std::array<ArrivalQueue, 2> doors_;
+  std::array<Door, 2> doors_;
   std::array<bool, 2> door_waits_{};  // its front meets a queued request of the other kind
   RequestQueue reads_, writes_;
   bool writing_ = false;

@@ -2,7 +2,6 @@
 // Second part of ChannelController: rows, column slots and refresh.
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "model/memory/channel_controller.h"
 
@@ -15,17 +14,13 @@ void ChannelController::ChooseCandidates() {
     candidates_.from[static_cast<size_t>(__builtin_ctzll(mask))] = BankCandidates::kNone;
   waiting_banks_ = 0;
   next_column_known_ = false;
-  // Sorted as they come: they are few.
-  std::array<std::pair<uint64_t, uint32_t>, kMaxBanks> by_age;
-  size_t count = 0;
-  for (uint64_t mask = pending.waiting_banks(); mask != 0; mask &= mask - 1) {
-    const auto bank = static_cast<uint32_t>(__builtin_ctzll(mask));
-    const uint64_t age = pending[pending.Head(bank)].age;
-    size_t at = count++;
-    for (; at > 0 && by_age[at - 1].first > age; --at) by_age[at] = by_age[at - 1];
-    by_age[at] = {age, bank};
+  uint64_t to_choose = pending.waiting_banks();
+  for (uint16_t slot = pending.Oldest(); to_choose != 0; slot = pending.Younger(slot)) {
+    const uint32_t bank = pending[slot].bank;
+    if ((to_choose >> bank & 1) == 0) continue;
+    to_choose &= ~(1ull << bank);
+    ChooseCandidate(bank);
   }
-  for (size_t i = 0; i < count; ++i) ChooseCandidate(by_age[i].second);
 }
 
 // The oldest request to the open row, or else, or when it has waited too long, the oldest one.
@@ -101,12 +96,15 @@ uint64_t ChannelController::NextColumn() const {
   const auto find = [this](uint64_t column) {
     return FindReady(candidates_, group_from_, banks_.size(), static_cast<int64_t>(column));
   };
-  // While requests wait, most often one is ready when the bus is.
-  const uint64_t bus_from = std::max(NextLane().free, now_);
-  next_column_ = Align(bus_from);
+  // While requests wait, most often one is ready when the bus is, and often the oldest of all.
+  next_column_ = Align(std::max(NextLane().free, now_));
+  const uint16_t oldest = queue(direction()).Oldest();
+  next_bank_ = queue(direction())[oldest].bank;
+  if (candidates_.slot[next_bank_] == oldest && ReadyFrom(next_bank_) <= next_column_)
+    return next_column_;
   ReadyBanks ready = find(next_column_);
   const auto first = static_cast<uint64_t>(ready.first_ps);
-  if (first > bus_from) {
+  if (first > next_column_) {
     next_column_ = Align(first);
     ready = find(next_column_);
   }
@@ -119,16 +117,15 @@ void ChannelController::Issue(uint64_t column, std::vector<MemoryCompletion>& do
   const uint32_t group = map_.GroupOf(index);
   const uint16_t slot = candidates_.slot[index];
   RequestQueue& pending = queue(direction());
-  const QueuedRequest request = pending[slot];
+  const QueuedRequest& request = pending[slot];
   Bank& bank = banks_[index];
   Lane& lane = NextLane();
   CountGap(bank, static_cast<uint64_t>(candidates_.from[index]), lane.free, column);
 
   const uint64_t begin = column;
-  if (writing_ && timing_.ReadsCheckFirst(request.column, request.bytes))
-    column = ReadCheckFirst(column);
-  const uint64_t data = timing_.DataBursts(request.column, request.bytes);
-  const uint64_t check = timing_.CheckBursts(request.column, request.bytes);
+  if (request.reads_check_first) column = ReadCheckFirst(column);
+  const uint64_t data = request.data_bursts;
+  const uint64_t check = request.check_bursts;
   lane.free = group_free_[group] = column + (data + check) * timing_.ccd_l;
   const uint64_t last = column + (data + check - 1) * timing_.ccd_l;
   counted_.busy_ps += (data + check) * timing_.ccd_s;
@@ -166,7 +163,7 @@ uint64_t ChannelController::ReadCheckFirst(uint64_t column) {
     const uint64_t most = std::max<uint64_t>(1, write_high_ - write_low_);
     for (uint32_t bank = 0; bank < banks_.size() && merged_writes_ < most; ++bank) {
       for (uint16_t i = writes_.Head(bank); i != RequestQueue::kNone; i = writes_.Next(i))
-        merged_writes_ += timing_.ReadsCheckFirst(writes_[i].column, writes_[i].bytes) ? 1 : 0;
+        merged_writes_ += writes_[i].reads_check_first ? 1 : 0;
     }
     merged_writes_ = std::min(merged_writes_, most);
     const uint64_t read = std::max(column, last_write_);

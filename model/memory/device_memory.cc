@@ -134,29 +134,34 @@ tlm::tlm_sync_enum DeviceMemory::Begin(int id, tlm::tlm_generic_payload& payload
   const uint64_t arrival = now + delay.value() + config_.memory.controller_ns * 1000;
   // Sockets in the order in which they are bound, on each of them ring stops.
   const auto requester = static_cast<uint16_t>(id << 8 | transfer->stop);
-  const uint64_t next =
-      channels_.Submit({index, arrival, payload.get_address(), payload.get_data_length(),
-                        payload.is_write(), requester});
-  decision_.notify(Ps(std::max(next, now) - now));  // an earlier pending notification stays
+  DecideAt(channels_.Submit({index, arrival, payload.get_address(), payload.get_data_length(),
+                             payload.is_write(), requester}));
   return tlm::TLM_ACCEPTED;
+}
+
+void DeviceMemory::DecideAt(uint64_t ps) {
+  if (ps >= decides_ps_) return;
+  decides_ps_ = ps;
+  const uint64_t now = NowPs();
+  decision_.notify(Ps(std::max(ps, now) - now));
 }
 
 void DeviceMemory::Decide() {
   const uint64_t now = NowPs();
-  if (channels_.NextDecisionPs() <= now) {
-    channels_.Advance(now + lookahead_ps_, latest_);
-    ended_.insert(ended_.end(), latest_.begin(), latest_.end());
-    latest_.clear();
-  }
-  while (!ended_.empty() && ended_.front().decided_ps <= now) {
-    const MemoryCompletion end = ended_.front();
-    ended_.pop_front();
+  decides_ps_ = 0;
+  if (channels_.NextDecisionPs() <= now) channels_.Advance(now + lookahead_ps_, ended_);
+  while (answered_ < ended_.size() && ended_[answered_].decided_ps <= now) {
+    const MemoryCompletion end = ended_[answered_++];
     // Whoever hears of it may begin another access.
     Finish(static_cast<uint32_t>(end.id), end.done_ps);
   }
-  uint64_t next = channels_.NextDecisionPs();
-  if (!ended_.empty()) next = std::min(next, ended_.front().decided_ps);
-  if (next != UINT64_MAX) decision_.notify(Ps(std::max(next, now) - now));
+  if (answered_ > ended_.size() / 2) {  // those that wait are few to move
+    ended_.erase(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(answered_));
+    answered_ = 0;
+  }
+  decides_ps_ = UINT64_MAX;
+  DecideAt(std::min(channels_.NextDecisionPs(),
+                    answered_ < ended_.size() ? ended_[answered_].decided_ps : UINT64_MAX));
 }
 
 // Runs of one direction without a gap are one slice. Two bank groups take slots in turn, so a run

@@ -15,7 +15,6 @@
 #include <tlm_utils/multi_passthrough_target_socket.h>
 
 #include <array>
-#include <deque>
 #include <optional>
 #include <systemc>
 #include <vector>
@@ -80,6 +79,7 @@ class DeviceMemory : public sc_core::sc_module {
   bool AccessData(tlm::tlm_generic_payload& payload, uint64_t* extra_ps);
   uint64_t UnloadedPs(const tlm::tlm_generic_payload& payload) const;
   void Decide();  // process: channels take decisions, and accesses that have ended are answered
+  void DecideAt(uint64_t ps);  // or now if that is earlier
   void TraceRuns(size_t channel, const std::vector<MemoryRun>& runs, bool at_rest);
   void Finish(uint32_t index, uint64_t done_ps);
 
@@ -106,9 +106,12 @@ class DeviceMemory : public sc_core::sc_module {
   const uint64_t lookahead_ps_;
   // Of an access that meets no other: a read's first burst, a write until the queue has it.
   const uint64_t unloaded_read_ps_, unloaded_write_ps_;
-  std::deque<MemoryCompletion> ended_;    // accesses, by index, that wait for their decision's time
-  std::vector<MemoryCompletion> latest_;  // of the call at hand
+  // Accesses, by index, in the order of their decisions; those from answered_ on wait for the time
+  // of theirs.
+  std::vector<MemoryCompletion> ended_;
+  size_t answered_ = 0;
   sc_core::sc_event decision_;
+  uint64_t decides_ps_ = UINT64_MAX;  // when Decide runs next; 0: it runs, and will look again
 };
 
 }  // namespace spyre::model

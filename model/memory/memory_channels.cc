@@ -62,14 +62,16 @@ uint64_t MemoryChannels::Submit(const Access& access) {
   const MemoryRequest request{access.id,      access.arrival_ps,
                               access.address, static_cast<uint32_t>(access.bytes),
                               access.write,   access.requester};
-  ArrivalQueue& arriving = arriving_[access.write ? 1 : 0];
-  if (classes_ == 1 && arriving.empty() && IsWholeRounds(request)) {  // the door does it once, too
-    SubmitRounds(request);
-    next_decision_ps_[leader_[0]] = channels_[leader_[0]].NextDecisionPs();
-    return NextDecisionOf(all_);
+  const size_t kind = access.write ? 1 : 0;
+  const bool whole_rounds = IsWholeRounds(request);
+  if (classes_ == 1 && whole_rounds && arriving_[kind].empty()) {
+    SubmitRounds(request);  // the door puts it in order once, too
+  } else {
+    arriving_[kind].Push(request, access.arrival_ps, access.requester);
   }
-  arriving.Push(request, access.arrival_ps);
-  return NextDecisionOf(AskedBy(request));
+  const Mask asked = whole_rounds ? all_ : AskedBy(request);
+  if ((asked & taking_[kind]) != 0) next_ps_ = std::min(next_ps_, SeenPs(request));
+  return next_ps_;
 }
 
 bool MemoryChannels::IsWholeRounds(const MemoryRequest& access) const {
@@ -86,17 +88,15 @@ MemoryChannels::Mask MemoryChannels::AskedBy(const MemoryRequest& access) const 
 
 // A channel decides on an access at the first edge of its clock from its arrival on, if it has room
 // for it; else not before the decision that makes room.
-uint64_t MemoryChannels::NextDecisionOf(Mask channels) const {
+uint64_t MemoryChannels::FindNextDecision() const {
   uint64_t next = kNever;
-  ForEachChannel(leaders_, [&](size_t leader) {
-    if ((members_[leader] & channels) != 0) next = std::min(next, next_decision_ps_[leader]);
-  });
+  ForEachChannel(leaders_,
+                 [&](size_t leader) { next = std::min(next, next_decision_ps_[leader]); });
   for (size_t kind = 0; kind < arriving_.size(); ++kind) {
-    const Mask taking = taking_[kind] & channels;
-    if (taking == 0) continue;
+    if (taking_[kind] == 0) continue;
     for (size_t i = 0; i < arriving_[kind].size(); ++i) {
       const MemoryRequest& access = arriving_[kind][i];
-      if ((AskedBy(access) & taking) == 0) continue;
+      if ((AskedBy(access) & taking_[kind]) == 0) continue;
       next = std::min(next, SeenPs(access));
       break;
     }
@@ -105,7 +105,7 @@ uint64_t MemoryChannels::NextDecisionOf(Mask channels) const {
 }
 
 void MemoryChannels::HandOver(uint64_t now_ps) {
-  for (ArrivalQueue& arriving : arriving_) {
+  for (Arrivals& arriving : arriving_) {
     for (; !arriving.empty() && SeenPs(arriving.front()) <= now_ps; arriving.Pop()) {
       if (IsWholeRounds(arriving.front())) {
         SubmitRounds(arriving.front());
@@ -124,7 +124,8 @@ void MemoryChannels::SubmitRounds(const MemoryRequest& access) {
   const uint64_t rounds = by_round_.Quotient(access.bytes);
   for (uint64_t round = first; round < first + rounds; ++round) {
     piece.address = round * interleave_;
-    ForEachChannel(leaders_, [&](size_t leader) { SubmitTo(leader, piece); });
+    const QueuedRequest located = channels_.front().Locate(piece);
+    ForEachChannel(leaders_, [&](size_t leader) { SubmitTo(leader, piece, located); });
   }
 }
 
@@ -135,7 +136,7 @@ void MemoryChannels::SubmitPieces(const MemoryRequest& access) {
     piece.address = at.address;
     piece.bytes = bytes;
     if (members_[at.channel] == Bit(at.channel)) {
-      SubmitTo(at.channel, piece);
+      SubmitTo(at.channel, piece, channels_.front().Locate(piece));
     } else {
       of_classes |= Bit(at.channel);
       pieces_[at.channel].push_back(piece);
@@ -146,16 +147,18 @@ void MemoryChannels::SubmitPieces(const MemoryRequest& access) {
   for (size_t leader = size(); leader-- > 0;) {
     if ((members_[leader] & of_classes) == 0) continue;
     if (members_[leader] != Bit(leader)) SplitByPieces(leader);
-    for (const MemoryRequest& part : pieces_[leader]) SubmitTo(leader, part);
+    for (const MemoryRequest& part : pieces_[leader])
+      SubmitTo(leader, part, channels_.front().Locate(part));
   }
   ForEachChannel(of_classes, [this](size_t channel) { pieces_[channel].clear(); });
 }
 
-void MemoryChannels::SubmitTo(size_t leader, const MemoryRequest& request) {
-  channels_[leader].Submit(request);
+void MemoryChannels::SubmitTo(size_t leader, const MemoryRequest& request,
+                              const QueuedRequest& located) {
+  channels_[leader].Submit(request, located);
   ++flights_[request.id].pieces;
   if (channels_[leader].Takes(request.write))
-    next_decision_ps_[leader] = std::min(next_decision_ps_[leader], request.arrival_ps);
+    next_decision_ps_[leader] = std::min(next_decision_ps_[leader], located.arrival_ps);
 }
 
 void MemoryChannels::SplitByPieces(size_t leader) {
@@ -256,11 +259,12 @@ void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& end
   ended_.clear();
   if (run_sink_) TellRuns(decided);
   Fold(now_ps);
+  next_ps_ = FindNextDecision();
 }
 
 void MemoryChannels::TellRuns(Mask decided) {
   Mask waiting = 0;  // for accesses to come
-  for (const ArrivalQueue& arriving : arriving_) {
+  for (const Arrivals& arriving : arriving_) {
     for (size_t i = 0; i < arriving.size(); ++i) waiting |= AskedBy(arriving[i]);
   }
   ForEachChannel(decided, [&](size_t channel) {
@@ -270,8 +274,6 @@ void MemoryChannels::TellRuns(Mask decided) {
   });
   ForEachChannel(decided, [this](size_t channel) { runs_[leader_[channel]].clear(); });
 }
-
-uint64_t MemoryChannels::NextDecisionPs() const { return NextDecisionOf(all_); }
 
 ChannelStatistics MemoryChannels::statistics(size_t channel) const {
   const ChannelController& leader = channels_[leader_[channel]];

@@ -44,15 +44,14 @@ class MemoryChannels {
     bool write;
     uint16_t requester = 0;  // of accesses that arrive at the same time the lowest goes first
   };
-  // arrival_ps may lie in the future, never before the last Advance. Returns the next decision of
-  // the channels that it goes to.
+  // arrival_ps may lie in the future, never before the last Advance. Returns NextDecisionPs.
   uint64_t Submit(const Access& access);
   // Takes every decision due up to now_ps, and appends the accesses that have ended with them, in
   // the order of their last decisions, at the same time in the order of channels; done_ps is that
   // of the last piece and may lie after now_ps.
   void Advance(uint64_t now_ps, std::vector<MemoryCompletion>& ended);
   // When Advance has something to do; UINT64_MAX: nothing.
-  uint64_t NextDecisionPs() const;
+  uint64_t NextDecisionPs() const { return next_ps_; }
 
   // Of every channel, at rest (ChannelController).
   std::vector<ChannelController::Rest> RestAt(uint64_t now_ps) const;
@@ -89,11 +88,11 @@ class MemoryChannels {
   bool IsWholeRounds(const MemoryRequest& access) const;
   // The channels that an access goes to.
   Mask AskedBy(const MemoryRequest& access) const;
-  // The next decision of these channels, accesses to come among them.
-  uint64_t NextDecisionOf(Mask channels) const;
+  // Of all channels, accesses to come among them.
+  uint64_t FindNextDecision() const;
   void SubmitRounds(const MemoryRequest& access);
   void SubmitPieces(const MemoryRequest& access);
-  void SubmitTo(size_t leader, const MemoryRequest& request);
+  void SubmitTo(size_t leader, const MemoryRequest& request, const QueuedRequest& located);
   // Those members of a class that are not asked for the same as its leader leave it.
   void SplitByPieces(size_t leader);
   void Split(size_t leader, Mask leaving);
@@ -119,8 +118,10 @@ class MemoryChannels {
   uint64_t folded_at_refresh_ = 0, fold_from_ps_ = 0;
   std::vector<Flight> flights_;  // by id
   // Reads and writes to come, as requests at their addresses of the device.
-  std::array<ArrivalQueue, 2> arriving_;
-  std::array<Mask, 2> taking_;  // the channels that have room for reads, for writes
+  using Arrivals = ArrivalQueue<MemoryRequest>;
+  std::array<Arrivals, 2> arriving_;
+  uint64_t next_ps_ = UINT64_MAX;  // the next decision
+  std::array<Mask, 2> taking_;     // the channels that have room for reads, for writes
   RunSink run_sink_;
   std::vector<std::vector<MemoryRun>> runs_;  // of each leader, since its last decision
   // Scratch for the call at hand.

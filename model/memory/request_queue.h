@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The queues of a channel controller. ArrivalQueue: requests that have not been admitted yet, by
-// arrival. RequestQueue: the bounded queue that the scheduler chooses from, with a list a bank, in
-// order of age. No allocation once they have reached their size. One thread.
+// The queues of a channel controller. ArrivalQueue: requests that have not come yet, by arrival.
+// RequestQueue: the bounded queue that the scheduler chooses from, with a list of all and
+// one a bank, in order of age. No allocation once they have reached their size. One thread.
 #pragma once
 
 #include <cstddef>
@@ -22,36 +22,38 @@ struct MemoryRequest {
 
 // Sorted by arrival, then by requester, then in order of submission. Requests may be told in any
 // order: who is first does not depend on who was first to tell.
+template <class Request>
 class ArrivalQueue {
  public:
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  const MemoryRequest& front() const { return ring_[first_].request; }
-  const MemoryRequest& operator[](size_t index) const {
+  const Request& front() const { return ring_[first_].request; }
+  const Request& operator[](size_t index) const {
     return ring_[(first_ + index) & (ring_.size() - 1)].request;
   }
   void Pop() {
     first_ = (first_ + 1) & (ring_.size() - 1);
     --size_;
   }
-  // exact_ps: the arrival that decides the order; request.arrival_ps may be rounded up from it.
-  void Push(const MemoryRequest& request, uint64_t exact_ps) {
+  // exact_ps: the arrival that decides the order; the request may have it rounded up.
+  void Push(const Request& request, uint64_t exact_ps, uint16_t requester) {
     if (size_ == ring_.size()) Grow();
     // Requests come nearly in order, so the place is found from the back.
     size_t at = size_++;
-    for (; at > 0 && IsBefore(exact_ps, request.requester, At(at - 1)); --at) At(at) = At(at - 1);
-    At(at) = {request, exact_ps};
+    for (; at > 0 && IsBefore(exact_ps, requester, At(at - 1)); --at) At(at) = At(at - 1);
+    At(at) = {request, exact_ps, requester};
   }
 
  private:
   struct Arrival {
-    MemoryRequest request;
+    Request request;
     uint64_t exact_ps;
+    uint16_t requester;
   };
 
   static bool IsBefore(uint64_t exact_ps, uint16_t requester, const Arrival& other) {
     if (exact_ps != other.exact_ps) return exact_ps < other.exact_ps;
-    return requester < other.request.requester;
+    return requester < other.requester;
   }
   Arrival& At(size_t index) { return ring_[(first_ + index) & (ring_.size() - 1)]; }
   void Grow() {
@@ -68,13 +70,15 @@ class ArrivalQueue {
 
 struct QueuedRequest {
   uint64_t id;
-  uint64_t arrival_ps;
-  uint64_t admitted_ps;
-  uint64_t age;  // order of admission
+  uint64_t arrival_ps;   // on the channel's clock
+  uint64_t admitted_ps;  // set with its age by the controller
+  uint64_t age;          // order of admission
   uint32_t bank;
   uint32_t row;
   uint32_t column;  // byte of the row's data
   uint32_t bytes;
+  uint16_t data_bursts, check_bursts;
+  bool reads_check_first;  // a write of part of an ECC granule
 };
 
 class RequestQueue {
@@ -95,19 +99,28 @@ class RequestQueue {
   // Oldest of a bank, and the next younger one; kNone: no more.
   uint16_t Head(uint32_t bank) const { return heads_[bank]; }
   uint16_t Next(uint16_t index) const { return slots_[index].next; }
+  // Oldest of all, and the next younger one; kNone: no more.
+  uint16_t Oldest() const { return oldest_; }
+  uint16_t Younger(uint16_t index) const { return slots_[index].younger; }
   // Bit a bank: it has requests.
   uint64_t waiting_banks() const { return waiting_banks_; }
   const QueuedRequest& operator[](uint16_t index) const { return slots_[index].request; }
 
-  uint16_t Push(const QueuedRequest& request) {  // must not be full
+  uint16_t Push(const QueuedRequest& request, uint64_t now_ps, uint64_t age) {  // must not be full
     const uint16_t index = free_;
     Slot& slot = slots_[index];
     free_ = slot.next;
     slot.request = request;
+    slot.request.admitted_ps = now_ps;
+    slot.request.age = age;
     slot.next = kNone;
     slot.previous = tails_[request.bank];
     (slot.previous == kNone ? heads_[request.bank] : slots_[slot.previous].next) = index;
     tails_[request.bank] = index;
+    slot.younger = kNone;
+    slot.older = youngest_;
+    (youngest_ == kNone ? oldest_ : slots_[youngest_].younger) = index;
+    youngest_ = index;
     waiting_banks_ |= uint64_t{1} << request.bank;
     ++size_;
     return index;
@@ -118,6 +131,8 @@ class RequestQueue {
     const uint32_t bank = slot.request.bank;
     (slot.previous == kNone ? heads_[bank] : slots_[slot.previous].next) = slot.next;
     (slot.next == kNone ? tails_[bank] : slots_[slot.next].previous) = slot.previous;
+    (slot.older == kNone ? oldest_ : slots_[slot.older].younger) = slot.younger;
+    (slot.younger == kNone ? youngest_ : slots_[slot.younger].older) = slot.older;
     slot.next = free_;
     free_ = index;
     if (heads_[bank] == kNone) waiting_banks_ &= ~(uint64_t{1} << bank);
@@ -141,12 +156,14 @@ class RequestQueue {
  private:
   struct Slot {
     QueuedRequest request;
-    uint16_t next, previous;
+    uint16_t next, previous;  // of its bank; or the next free one
+    uint16_t younger, older;  // of all
   };
   std::vector<Slot> slots_;
   std::vector<uint16_t> heads_, tails_;  // a bank each
   uint64_t waiting_banks_ = 0;
   uint16_t free_ = kNone;
+  uint16_t oldest_ = kNone, youngest_ = kNone;
   size_t size_ = 0;
 };
 

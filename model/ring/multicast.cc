@@ -187,9 +187,11 @@ bool Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t dat
     return forward ? Distance(memory_stop_, 31 - __builtin_clz(group), true)
                    : Distance(memory_stop_, __builtin_ctz(group), false);
   };
+  uint64_t head = clock_.CycleAt(data_ps);
   const auto arrival = [&](bool forward) {
     const Resource& first = (forward ? clockwise_ : counter_)[memory_stop_];
-    return AfterHops(std::max(data_ps, first.free_ps()), farthest(forward));
+    return std::max(head, first.free_cycle()) +
+           static_cast<uint64_t>(farthest(forward)) * config_.ring.hop_cycles;
   };
   const bool forward = arrival(true) <= arrival(false);
   delivered_clockwise_ = forward;
@@ -198,7 +200,6 @@ bool Ring::Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t dat
   if (faults_.injector != nullptr &&
       !Crosses(links, forward, memory_stop_, farthest(forward), data_ps, cycles, transfer))
     return false;
-  uint64_t head = clock_.CycleAt(data_ps);
   int stop = memory_stop_;
   for (int hop = farthest(forward); hop > 0; --hop) {
     head = Pass(links[stop], head, cycles, bytes, transfer.flow);

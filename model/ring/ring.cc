@@ -81,8 +81,8 @@ void Ring::Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
 }
 
 int Ring::Distance(int from, int to, bool clockwise) const {
-  const int forward = (to - from + stops_) % stops_;
-  return clockwise ? forward : (stops_ - forward) % stops_;
+  const int hops = clockwise ? to - from : from - to;
+  return hops < 0 ? hops + stops_ : hops;
 }
 
 int Ring::Hops(int core) const {
@@ -200,10 +200,12 @@ void Ring::SendWrites() {
 // The shorter way round, unless its last link, where all meet, is backed up.
 uint64_t Ring::TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps) {
   const int core = transfer.stop;
+  const uint64_t start_cycle = clock_.CycleAt(start_ps);
   const auto arrival = [&](bool clockwise) {
     const int last = Next(memory_stop_, !clockwise);
-    const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_ps();
-    return std::max(free, AfterHops(start_ps, Distance(core, memory_stop_, clockwise)));
+    const auto hops = static_cast<uint64_t>(Distance(core, memory_stop_, clockwise));
+    const uint64_t free = (clockwise ? clockwise_ : counter_)[last].free_cycle();
+    return clock_.Edge(std::max(free, start_cycle + hops * config_.ring.hop_cycles));
   };
   const bool shorter = ShorterClockwise(core, memory_stop_);
   const bool detour = arrival(!shorter) + config_.ring.detour_ns * 1000 < arrival(shorter);
