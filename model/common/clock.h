@@ -65,8 +65,7 @@ class Clock {
       return origin_cycle_ - std::min(origin_cycle_, back);
     }
     const Divisor::Result span = by_span_.Divide(ps - origin_ps_);
-    const uint64_t before = span.rest == 0 ? 0 : by_span_.Quotient((span.rest - 1) * cycles_) + 1;
-    return origin_cycle_ + span.quotient * cycles_ + before;
+    return origin_cycle_ + span.quotient * cycles_ + CyclesBefore(span.rest);
   }
   // `cycles` cycles after the first edge at or after `ps`.
   constexpr uint64_t After(uint64_t ps, uint64_t cycles) const {
@@ -76,6 +75,10 @@ class Clock {
  private:
   friend class ClockCursor;
   static constexpr uint64_t kPsPerUs = 1000000;
+  // How many cycles of a span start before `ps` of it.
+  constexpr uint64_t CyclesBefore(uint64_t ps) const {
+    return ps == 0 ? 0 : by_span_.Quotient((ps - 1) * cycles_) + 1;
+  }
   // Another rate of the same clock.
   constexpr Clock(uint64_t cycles, uint64_t microseconds, const Clock& nominal)
       : Clock(cycles, microseconds) {
@@ -101,11 +104,13 @@ class ClockCursor {
   constexpr uint64_t ps() const { return ps_; }
   // Moves to the first edge at or after `ps`, which is not before the clock's last change of pace.
   constexpr void MoveTo(uint64_t ps) {
-    const uint64_t cycles = clock_.CycleAt(std::max(ps, clock_.origin_ps_)) - clock_.origin_cycle_;
-    const Divisor::Result span = clock_.by_cycles_.Divide(cycles);
-    span_start_ps_ = clock_.origin_ps_ + span.quotient * clock_.span_ps_;
-    cycle_in_span_ = span.rest;
+    Find(ps);
     Place();
+  }
+  // To `cycles` cycles after the first edge at or after `ps`: cheaper if the place is at `ps`.
+  constexpr void MoveBehind(uint64_t ps, uint64_t cycles) {
+    if (ps != ps_) Find(ps);
+    Advance(cycles);
   }
   constexpr void Advance(uint64_t cycles) {
     cycle_in_span_ += cycles;
@@ -123,6 +128,12 @@ class ClockCursor {
   }
 
  private:
+  constexpr void Find(uint64_t ps) {
+    const Divisor::Result span =
+        clock_.by_span_.Divide(std::max(ps, clock_.origin_ps_) - clock_.origin_ps_);
+    span_start_ps_ = clock_.origin_ps_ + span.quotient * clock_.span_ps_;
+    cycle_in_span_ = clock_.CyclesBefore(span.rest);
+  }
   constexpr void Place() {
     ps_ = span_start_ps_ + clock_.by_cycles_.RoundedUp(cycle_in_span_ * clock_.span_ps_);
   }

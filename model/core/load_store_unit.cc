@@ -97,7 +97,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   Translate();
   sending_ = true;
   SendBursts();
-  while (sending_) WaitWhileAhead(progress_);
+  while (sending_) WaitForProgress();
   AdvanceTo(box_.local_ps);
   CheckFailed();
   return kLater;
@@ -152,8 +152,7 @@ bool LoadStoreUnit::BeginRun() {
       return false;
     }
   }
-  issue_.MoveTo(box.local_ps);
-  issue_.Advance(config_.mmu.translate_cycles);
+  issue_.MoveBehind(box.local_ps, config_.mmu.translate_cycles);
   box.local_ps = issue_.ps();
   if (++box.row == box.rows) {
     box.row = 0;
@@ -205,7 +204,13 @@ void LoadStoreUnit::SendBursts() {
     box.move->issued = true;
     EndMoves();
   }
-  progress_.notify();
+  if (waiting_) progress_.notify();
+}
+
+void LoadStoreUnit::WaitForProgress() {
+  waiting_ = true;
+  WaitWhileAhead(progress_);
+  waiting_ = false;
 }
 
 void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
@@ -229,8 +234,7 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   ++in_flight_;
   const Grant part = box.run.Take(bytes);
   uint8_t* const data = box.run_data;
-  if (issue_.ps() != sent) issue_.MoveTo(sent);
-  issue_.Advance(1);
+  issue_.MoveBehind(sent, 1);
   box.local_ps = issue_.ps();
   box.run_device += bytes;
   box.run_data += box.pieces.At(bytes);
@@ -317,7 +321,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   }
   EndMoves();
   if (sending_) SendBursts();
-  if (in_flight_ == 0) progress_.notify();
+  if (waiting_ && in_flight_ == 0) progress_.notify();
 }
 
 // The first failure is what the job hears of: from the unit's process, which may wait for a token
@@ -352,12 +356,12 @@ void LoadStoreUnit::EndMoves() {
     }
     Account(*move.in, move.start_ps, last_done_ps_, move.bytes);
     if (!failed_) GiveSignal(*move.in, last_done_ps_, last_path_);
-    ended_moves_.splice(ended_moves_.end(), moves_, moves_.begin());
+    ended_moves_.splice(ended_moves_.begin(), moves_, moves_.begin());
   }
 }
 
 void LoadStoreUnit::Drain() {
-  while (in_flight_ > 0) WaitWhileAhead(progress_);
+  while (in_flight_ > 0) WaitForProgress();
   CheckFailed();
   if (follows_paths() && last_done_ps_ > local_ps()) path_ = last_path_;
   AdvanceTo(last_done_ps_);
@@ -365,7 +369,9 @@ void LoadStoreUnit::Drain() {
 
 void LoadStoreUnit::Abandon() {
   sending_ = false;
+  waiting_ = true;
   while (in_flight_ > 0) wait(progress_);
+  waiting_ = false;
   moves_.clear();
   failed_ = false;
 }

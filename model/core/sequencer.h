@@ -57,10 +57,10 @@ class Sequencer {
   const Program* program_ = nullptr;
   const Section* section_ = nullptr;
   unsigned core_ = 0;
+  int depth_ = 0;
   size_t pc_ = 0;
   std::array<int64_t, kRegisters> regs_{};
   std::array<Loop, kMaxLoopDepth> loops_{};
-  int depth_ = 0;
 };
 
 }  // namespace spyre::model

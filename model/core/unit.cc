@@ -15,11 +15,11 @@ CoreUnit::CoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
     : sc_module(name),
       core_(core),
       config_(core.config()),
-      kind_(kind),
-      recorder_(recorder != nullptr && recorder->Wants(trace::kCore) ? recorder : nullptr),
-      edge_(core.clock()),
       quantum_ps_(config_.core.quantum_ns * 1000),
-      many_cycles_ps_(core.clock().Span(kManyCycles + 1)) {
+      many_cycles_ps_(core.clock().Span(kManyCycles + 1)),
+      edge_(core.clock()),
+      kind_(kind),
+      recorder_(recorder != nullptr && recorder->Wants(trace::kCore) ? recorder : nullptr) {
   statistics_.name = fmt::format("{}.{}", core.unit_prefix(), UnitName(kind));
   if (recorder_ != nullptr) {
     track_ = recorder_->AddTrack(core.title(), UnitName(kind));
@@ -184,8 +184,7 @@ void CoreUnit::AdvanceTo(uint64_t time_ps) {
 
 void CoreUnit::Advance(uint64_t cycles) {
   const uint64_t now = NowPs();
-  if (edge_.ps() != now + ahead_ps_) edge_.MoveTo(now + ahead_ps_);
-  edge_.Advance(cycles);
+  edge_.MoveBehind(now + ahead_ps_, cycles);
   ahead_ps_ = edge_.ps() - now;
 }
 

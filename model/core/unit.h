@@ -114,6 +114,18 @@ class CoreUnit : public sc_core::sc_module {
 
   static constexpr uint64_t kManyCycles = 64;
 
+  // What every step looks at, side by side in the host's cache.
+  Job* job_ = nullptr;
+  const Instruction* current_ = nullptr;
+  unsigned waiting_token_ = 0;
+  uint64_t ahead_ps_ = 0;
+  uint64_t owed_ps_ = 0;  // the kernel must come to it before anything outside the unit is touched
+  const uint64_t quantum_ps_;
+  uint64_t many_cycles_ps_;   // at least what kManyCycles take, from anywhere
+  uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
+  Sequencer sequencer_;
+  ClockCursor edge_;  // where Advance left local time
+
   const Unit kind_;
   trace::Recorder* recorder_;
   trace::TrackId track_ = 0;
@@ -122,20 +134,10 @@ class CoreUnit : public sc_core::sc_module {
   std::array<std::optional<trace::NameId>, 256> mnemonics_;
   UnitStatistics statistics_;
   uint64_t busy_until_ps_ = 0;
-  Job* job_ = nullptr;
   bool has_thread_ = false;
   sc_core::sc_event start_;
-  Sequencer sequencer_;
-  uint64_t ahead_ps_ = 0;
-  uint64_t owed_ps_ = 0;  // the kernel must come to it before anything outside the unit is touched
-  ClockCursor edge_;      // where Advance left local time
-  const uint64_t quantum_ps_;
-  uint64_t many_cycles_ps_;   // at least what kManyCycles take, from anywhere
-  uint64_t finished_ps_ = 0;  // the last instruction and all before it; signals keep this order
-  PathTime finished_path_;    // to it, if a signal can need it
-  unsigned waiting_token_ = 0;
-  const Instruction* current_ = nullptr;
-  LxRanges operands_;  // of the instruction at hand
+  PathTime finished_path_;  // to finished_ps_, if a signal can need it
+  LxRanges operands_;       // of the instruction at hand
 };
 
 }  // namespace spyre::model

@@ -94,6 +94,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   bool BeginRun();
   bool RenewRun();
   void SendBursts();
+  void WaitForProgress();
   void Send(Burst& burst, size_t place, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
   void PartnersWaited(const Burst& burst, const MulticastEnd& end);
@@ -110,13 +111,14 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   size_t next_unicast_ = 0, next_multicast_ = 0;
   uint64_t in_flight_ = 0;
   std::list<Move> moves_;        // in the order of the program
-  std::list<Move> ended_moves_;  // for use again
+  std::list<Move> ended_moves_;  // for use again, the latest first
   Box box_{};
   Transfer transfer_;           // of the instruction at hand
   ClockCursor issue_;           // where the last burst or run left box_.local_ps
   bool sending_ = false;        // the box has bursts that have not been sent
   bool in_send_ = false;        // SendBursts is at work
   sc_core::sc_event progress_;  // all bursts have been sent, or none is in flight
+  bool waiting_ = false;        // the unit's process waits for it
   uint64_t last_done_ps_ = 0;
   PathTime last_path_;              // to it
   uint64_t partners_until_ps_ = 0;  // waits for partners are counted up to here

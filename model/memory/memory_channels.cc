@@ -63,14 +63,13 @@ uint64_t MemoryChannels::Submit(const Access& access) {
                               access.address, static_cast<uint32_t>(access.bytes),
                               access.write,   access.requester};
   const size_t kind = access.write ? 1 : 0;
-  const bool whole_rounds = IsWholeRounds(request);
-  if (classes_ == 1 && whole_rounds && arriving_[kind].empty()) {
+  if (classes_ == 1 && arriving_[kind].empty() && IsWholeRounds(request)) {
     SubmitRounds(request);  // the door puts it in order once, too
+    next_ps_ = std::min(next_ps_, next_decision_ps_[leader_[0]]);
   } else {
     arriving_[kind].Push(request, access.arrival_ps, access.requester);
+    if ((AskedBy(request) & taking_[kind]) != 0) next_ps_ = std::min(next_ps_, SeenPs(request));
   }
-  const Mask asked = whole_rounds ? all_ : AskedBy(request);
-  if ((asked & taking_[kind]) != 0) next_ps_ = std::min(next_ps_, SeenPs(request));
   return next_ps_;
 }
 

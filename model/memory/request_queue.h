@@ -28,20 +28,21 @@ class ArrivalQueue {
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
   const Request& front() const { return ring_[first_].request; }
-  const Request& operator[](size_t index) const {
-    return ring_[(first_ + index) & (ring_.size() - 1)].request;
-  }
+  const Request& operator[](size_t index) const { return ring_[(first_ + index) & mask_].request; }
   void Pop() {
-    first_ = (first_ + 1) & (ring_.size() - 1);
+    first_ = (first_ + 1) & mask_;
     --size_;
   }
   // exact_ps: the arrival that decides the order; the request may have it rounded up.
   void Push(const Request& request, uint64_t exact_ps, uint16_t requester) {
-    if (size_ == ring_.size()) Grow();
+    if (size_ > mask_) Grow();
     // Requests come nearly in order, so the place is found from the back.
     size_t at = size_++;
     for (; at > 0 && IsBefore(exact_ps, requester, At(at - 1)); --at) At(at) = At(at - 1);
-    At(at) = {request, exact_ps, requester};
+    Arrival& place = At(at);
+    place.request = request;
+    place.exact_ps = exact_ps;
+    place.requester = requester;
   }
 
  private:
@@ -55,15 +56,17 @@ class ArrivalQueue {
     if (exact_ps != other.exact_ps) return exact_ps < other.exact_ps;
     return requester < other.requester;
   }
-  Arrival& At(size_t index) { return ring_[(first_ + index) & (ring_.size() - 1)]; }
+  Arrival& At(size_t index) { return ring_[(first_ + index) & mask_]; }
   void Grow() {
     std::vector<Arrival> larger(ring_.size() * 2);
     for (size_t i = 0; i < size_; ++i) larger[i] = At(i);
     ring_ = std::move(larger);
+    mask_ = ring_.size() - 1;
     first_ = 0;
   }
 
   std::vector<Arrival> ring_ = std::vector<Arrival>(64);  // a power of two
+  size_t mask_ = 63;                                      // of a place in it
   size_t first_ = 0;
   size_t size_ = 0;
 };

@@ -74,10 +74,10 @@ T* Ring::Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free) {
   return taken;
 }
 
-void Ring::Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps) {
+void Ring::Respond(tlm::tlm_generic_payload& payload, const Transfer& transfer, uint64_t done_ps) {
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = Ps(done_ps - std::min(done_ps, NowPs()));
-  core_socket[payload.get_extension<Transfer>()->port]->nb_transport_bw(payload, phase, delay);
+  core_socket[transfer.port]->nb_transport_bw(payload, phase, delay);
 }
 
 int Ring::Distance(int from, int to, bool clockwise) const {
@@ -159,11 +159,11 @@ void Ring::Passage::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t don
   ring->EndUnicast(*this, done_ps);
 }
 
-void Ring::BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+void Ring::BeginRead(tlm::tlm_generic_payload& payload, Transfer& transfer,
                      const sc_core::sc_time& delay) {
   // Of a broadcast, the farthest member's request comes last.
   const int hops = transfer.group != 0 ? stops_ / 2 : Hops(transfer.stop);
-  SendToMemory(payload, AfterHops(NowPs() + delay.value(), hops));
+  SendToMemory(payload, transfer, AfterHops(NowPs() + delay.value(), hops));
 }
 
 void Ring::BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
@@ -185,13 +185,13 @@ void Ring::SendWrites() {
   while (!writes_.empty() && std::get<0>(writes_.top()) <= now) {
     tlm::tlm_generic_payload& payload = *std::get<3>(writes_.top());
     writes_.pop();
-    const uint64_t there =
-        TravelToMemory(*payload.get_extension<Transfer>(), payload.get_data_length(), now);
+    auto& transfer = *payload.get_extension<Transfer>();
+    const uint64_t there = TravelToMemory(transfer, payload.get_data_length(), now);
     if (there != kLost) {
-      SendToMemory(payload, there);
+      SendToMemory(payload, transfer, there);
     } else {
       payload.set_response_status(tlm::TLM_BURST_ERROR_RESPONSE);
-      Respond(payload, now);
+      Respond(payload, transfer, now);
     }
   }
   if (!writes_.empty()) write_event_.notify(Ps(std::get<0>(writes_.top()) - now));
@@ -214,8 +214,8 @@ uint64_t Ring::TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t
                 DataCycles(bytes), start_ps, transfer);
 }
 
-void Ring::SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps) {
-  auto& transfer = *payload.get_extension<Transfer>();
+void Ring::SendToMemory(tlm::tlm_generic_payload& payload, Transfer& transfer,
+                        uint64_t at_memory_ps) {
   Passage& passage = *Take(passages_, free_passages_);
   passage.payload = &payload;
   passage.requester = transfer.client;
@@ -251,7 +251,7 @@ void Ring::EndUnicast(Passage& passage, uint64_t memory_done_ps) {
       done = memory_done_ps;
     }
   }
-  Respond(payload, done);
+  Respond(payload, transfer, done);
 }
 
 void Ring::SendToPeer(int /*id*/, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {

@@ -110,14 +110,14 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   };
   void SendMessages();  // those of this delta cycle
   void SendMessage(const Message& message);
-  void BeginRead(tlm::tlm_generic_payload& payload, const Transfer& transfer,
+  void BeginRead(tlm::tlm_generic_payload& payload, Transfer& transfer,
                  const sc_core::sc_time& delay);
   void BeginWrite(tlm::tlm_generic_payload& payload, const Transfer& transfer,
                   const sc_core::sc_time& delay);
   void SendWrites();  // process: those that have arrived
   // When the data of a write that starts at `start_ps` are at the memory stop.
   uint64_t TravelToMemory(const Transfer& transfer, uint64_t bytes, uint64_t start_ps);
-  void SendToMemory(tlm::tlm_generic_payload& payload, uint64_t at_memory_ps);
+  void SendToMemory(tlm::tlm_generic_payload& payload, Transfer& transfer, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
   Group& GroupOf(uint32_t mask, int stop);
   void ReadMulticasts();  // process: those that are complete
@@ -129,7 +129,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   // a link on the way is dead.
   bool Deliver(uint32_t group, uint64_t bytes, uint64_t cycles, uint64_t data_ps,
                const Transfer& transfer);
-  void Respond(tlm::tlm_generic_payload& payload, uint64_t done_ps);
+  void Respond(tlm::tlm_generic_payload& payload, const Transfer& transfer, uint64_t done_ps);
   template <class T>
   T* Take(std::vector<std::unique_ptr<T>>& all, std::vector<T*>& free);
 
