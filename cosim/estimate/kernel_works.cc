@@ -4,10 +4,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "cosim/estimate/operand_runs.h"
 #include "cosim/estimate/softmax_works.h"
 #include "model/contract/vector_functions.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 #include "runtime/compiler/codegen/expected_time.h"
+#include "runtime/compiler/codegen/resolve_problem.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
 #include "runtime/compiler/kernels/public_tiling.h"
 #include "runtime/compiler/ops/op_funcs.h"
@@ -64,17 +66,31 @@ uint64_t Get(const compiler::DimensionSizes& sizes, const char* name) {
   return found == sizes.end() ? 1 : static_cast<uint64_t>(found->second);
 }
 
-MatmulWork MatmulOf(const compiler::KernelSpec& spec, const compiler::DimensionSizes& split) {
+MatmulWork MatmulOf(const compiler::KernelProblem& problem) {
   MatmulWork work;
-  work.batch = Get(spec.dims, "batch");
-  work.m = Get(spec.dims, "m");
-  work.k = Get(spec.dims, "k");
-  work.n = Get(spec.dims, "n");
-  work.batch_parts = Get(split, "batch");
-  work.m_parts = Get(split, "m");
-  work.k_parts = Get(split, "k");
-  work.n_parts = Get(split, "n");
-  Tile(work, spec.lx_bytes);
+  const auto divide = [&](const char* name, uint64_t& size, uint64_t& parts) {
+    const int axis = problem.Find(name);
+    if (axis < 0) return;
+    size = static_cast<uint64_t>(problem.axes[static_cast<size_t>(axis)].size);
+    parts = static_cast<uint64_t>(problem.axes[static_cast<size_t>(axis)].split);
+  };
+  divide("batch", work.batch, work.batch_parts);
+  divide("m", work.m, work.m_parts);
+  divide("k", work.k, work.k_parts);
+  divide("n", work.n, work.n_parts);
+  Tile(work, problem.lx_bytes);
+  const auto stride = [&](size_t operand, const char* name) {
+    return problem.operands[operand].unit_stride[static_cast<size_t>(problem.Find(name))];
+  };
+  constexpr size_t kA = 0, kB = 1, kOut = 2;
+  MatmulStrides strides;
+  strides.a_m = stride(kA, "m");
+  strides.a_k = stride(kA, "k");
+  strides.b_k = stride(kB, "k") / compiler::kStickElements;  // k is counted in the sticks of a
+  strides.b_n = stride(kB, "n");
+  strides.out_m = stride(kOut, "m");
+  strides.out_n = stride(kOut, "n");
+  SetRuns(work, strides);
   return work;
 }
 
@@ -184,22 +200,64 @@ class StepOfBundle {
 
   MatmulWork Matmul() const {
     MatmulWork work;
+    const SdscTensor &first = Input(0), &second = Input(1);
+    const int m = RowDim(), n = StickDim(Output());
+    int k = -1;
     for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
       const SdscDim& d = dsc_.dims[dim];
-      const bool a = Walks(Input(0), dim), b = Walks(Input(1), dim), out = Walks(Output(), dim);
-      uint64_t* const size = !out ? &work.k : a && b ? &work.batch : a ? &work.m : &work.n;
-      uint64_t* const parts = !out     ? &work.k_parts
-                              : a && b ? &work.batch_parts
-                              : a      ? &work.m_parts
-                                       : &work.n_parts;
+      const int at = static_cast<int>(dim);
+      const bool a = Walks(first, dim), b = Walks(second, dim), out = Walks(Output(), dim);
+      if (!out && (k < 0 || at == StickDim(first) || at == StickDim(second))) k = at;
+      const bool batch = out && a && b, outer = out && a && !b && at != m;
+      uint64_t* const size = !out    ? &work.k
+                             : batch ? &work.batch
+                             : outer ? &work.outer
+                             : a     ? &work.m
+                                     : &work.n;
+      uint64_t* const parts = !out    ? &work.k_parts
+                              : batch ? &work.batch_parts
+                              : outer ? &work.outer_parts
+                              : a     ? &work.m_parts
+                                      : &work.n_parts;
       *size *= static_cast<uint64_t>(d.size);
       *parts *= static_cast<uint64_t>(d.slices);
     }
-    work.a_in_lx = Input(0).in_lx;
-    work.b_in_lx = Input(1).in_lx;
+    work.a_in_lx = first.in_lx;
+    work.b_in_lx = second.in_lx;
     work.out_in_lx = Output().in_lx;
     Tile(work, lx_bytes_);
+    const auto stride = [&](const SdscTensor& tensor, int dim) {
+      return dim < 0 ? 0 : compiler::DimStrides(dsc_, tensor)[static_cast<size_t>(dim)];
+    };
+    MatmulStrides strides;
+    strides.a_transposed = k >= 0 && StickDim(first) != k;
+    strides.b_transposed = k >= 0 && StickDim(second) == k;
+    strides.a_m = stride(first, m);
+    strides.a_k = stride(first, k);
+    strides.b_k = stride(second, k);
+    strides.b_n = stride(second, n);
+    strides.out_m = stride(Output(), m);
+    strides.out_n = stride(Output(), n);
+    SetRuns(work, strides);
     return work;
+  }
+
+  static int StickDim(const SdscTensor& tensor) {
+    return tensor.stick_dims.empty() ? -1 : tensor.stick_dims.back();
+  }
+
+  // The dimension whose elements are rows of the tiles: the longest of those that the second
+  // operand does not have, or the one in the sticks of the first. -1: there is none.
+  int RowDim() const {
+    int rows = -1;
+    for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
+      if (!Walks(Input(0), dim) || Walks(Input(1), dim) || !Walks(Output(), dim)) continue;
+      const int at = static_cast<int>(dim);
+      if (at == StickDim(Input(0))) return at;
+      if (rows < 0 || dsc_.dims[dim].per_core > dsc_.dims[static_cast<size_t>(rows)].per_core)
+        rows = at;
+    }
+    return rows;
   }
 
   uint64_t Elements(const SdscTensor& tensor) const { return ElementsOf(dsc_, tensor); }
@@ -297,17 +355,20 @@ class StepOfBundle {
 
 std::vector<StepWork> WorkOf(const compiler::KernelSpec& spec, compiler::KernelPlan& plan) {
   const compiler::Operation& op = compiler::RequireOperation(spec.op);
-  const compiler::DimensionSizes split = compiler::SplitOf(spec);
+  compiler::CoreColumns columns;
+  const compiler::KernelProblem problem = compiler::ResolveProblem(spec, columns);
+  compiler::DimensionSizes split;
   plan.cores_used = 1;
-  for (const auto& [name, parts] : split) {
-    plan.split[name] = static_cast<int>(parts);
-    plan.cores_used *= static_cast<int>(parts);
+  for (const compiler::Axis& axis : problem.axes) {
+    split[axis.name] = axis.split;
+    plan.split[axis.name] = axis.split;
+    plan.cores_used *= axis.split;
   }
   if (op.kind == compiler::OperationKind::kSoftmax) return SoftmaxOf(spec, split);
   StepWork step;
   step.name = std::string(op.name);
   if (op.kind == compiler::OperationKind::kMatmul) {
-    const MatmulWork work = MatmulOf(spec, split);
+    const MatmulWork work = MatmulOf(problem);
     plan.tile = {{"m", static_cast<int64_t>(work.tile_m)},
                  {"n", static_cast<int64_t>(work.tile_n)}};
     step.work = work;

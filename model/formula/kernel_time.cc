@@ -5,6 +5,9 @@
 #include <array>
 #include <cmath>
 
+#include "model/formula/rates.h"
+#include "model/formula/requests.h"
+
 namespace spyre::model {
 namespace {
 
@@ -13,39 +16,11 @@ constexpr double kStickBytes = 128;
 constexpr uint64_t kStickElements = 64;
 constexpr double kBlock =
     kStickElements;                       // rows and columns of a weight block, elements of a stick
-constexpr double kInFlightBytes = 16384;  // that a core or a multicast group asks for ahead
-constexpr uint64_t kMostCores = 32;       // of a card
 constexpr uint64_t kCoresOfOneSide = 16;  // cores 0 to 15 lie on one side of the ring
-constexpr uint64_t kLongestChunk = 8;     // sticks of k in LX at a time
 constexpr double kLongRunBytes = 1024;    // contiguous runs from here on lose nothing
 constexpr double kRowsWithoutLoss = 64;   // of a core, in a reduction
 
-double Number(uint64_t value) { return static_cast<double>(value); }
 uint64_t Up(uint64_t value, uint64_t unit) { return (value + unit - 1) / unit; }
-
-// The rates of the card in bytes/ns.
-struct Rates {
-  explicit Rates(const CardParameters& card)
-      : read(Number(card.fast.read_mb_per_s) / 1000),
-        write(Number(card.fast.write_mb_per_s) / 1000),
-        strided_read(Number(card.fast.strided_read_mb_per_s) / 1000),
-        stream(Number(card.fast.stream_mb_per_s) / 1000),
-        core(Number(card.fast.core_mb_per_s) / 1000),
-        half_ring(Number(card.fast.half_ring_mb_per_s) / 1000),
-        half_ring_reduce(Number(card.fast.half_ring_reduce_mb_per_s) / 1000),
-        turnaround_ns_per_byte(Number(card.fast.turnaround_ns_per_mb) / 1e6),
-        cycle_ns(1000 / Number(card.clock.core_mhz)) {}
-
-  // Turns of the bus between reading and writing, in traffic that has both.
-  double TurnaroundNs(double read_bytes, double written_bytes) const {
-    const double sum = read_bytes + written_bytes;
-    return sum == 0 ? 0 : turnaround_ns_per_byte * read_bytes * written_bytes / sum;
-  }
-
-  double read, write, strided_read, stream, core, half_ring, half_ring_reduce;
-  double turnaround_ns_per_byte;
-  double cycle_ns;
-};
 
 // Two things that overlap, and less well where they take as long as each other.
 double Overlapped(double a, double b, uint64_t permille) {
@@ -71,15 +46,6 @@ double ChunkNs(const MatmulWork& work, double chunk, const CardParameters& card,
   return blocks * chunk / kBlock * (row_cycles * rows + Number(load)) * rates.cycle_ns;
 }
 
-// Into one core or one multicast group. Its requests in flight wait for their latency, of which
-// each stop of the ring on the way to the last member is a part; rates.stream is for all cores.
-double StreamRate(uint64_t members, const CardParameters& card, const Rates& rates) {
-  const double hop_ns = Number(card.ring.hop_cycles) * 1000 / Number(card.clock.ring_mhz);
-  const double latency_ns = kInFlightBytes / rates.stream;
-  const double nearer_ns = hop_ns * Number(kMostCores - std::min(kMostCores, members));
-  return kInFlightBytes / std::max(latency_ns - nearer_ns, latency_ns / 2);
-}
-
 struct Load {
   double ns = 0;
   FormulaBound bound = FormulaBound::kMemory;
@@ -95,27 +61,49 @@ struct ChunkLoad : Load {
   double memory_ns = 0;  // of both operands
 };
 
-// What brings a chunk of both operands to all cores. A multicast counts once. A core's requests for
-// both stand in one queue, so one side of the ring does not hide the other operand's loads.
-ChunkLoad LoadOfChunk(const MatmulWork& work, double a_bytes, double b_bytes,
-                      const CardParameters& card, const Rates& rates) {
-  const uint64_t cores = work.cores();
-  // Weights that go to one core each, from regions that lie powers of two apart.
-  const bool strided = work.m_parts == 1 && cores > kCoresOfOneSide;
-  const double a_ns = a_bytes / rates.read;
-  const double b_ns = b_bytes / (strided ? rates.strided_read : rates.read);
-  ChunkLoad load;
-  load.ns = load.memory_ns = a_ns + b_ns;
-  if (strided && b_bytes > a_bytes) load.bound = FormulaBound::kStridedMemory;
-  if (cores > 1 && cores <= kCoresOfOneSide) {
-    if (work.n_parts == 1) load.AtLeast(a_bytes / rates.half_ring + b_ns, FormulaBound::kHalfRing);
-    if (work.m_parts == 1) load.AtLeast(a_ns + b_bytes / rates.half_ring, FormulaBound::kHalfRing);
+// An operand's chunk, as all cores load it. A multicast counts once.
+struct ChunkPart {
+  // filled: the part of the chunks' sticks that is there, where not all cores have as many.
+  ChunkPart(double bytes_of_core, double filled, const MemoryRuns& runs, uint64_t sharers,
+            double memory_rate, const MatmulWork& work, const CardParameters& card,
+            const Rates& rates)
+      : requests(RequestsFor(bytes_of_core, runs, card)), unicast(sharers == 1) {
+    const double groups = filled * Number(work.cores() / sharers);
+    bytes = groups * bytes_of_core;
+    memory_ns = bytes / memory_rate;
+    stream_ns = LoadsNs(requests, sharers, work.cores(), card, rates);
+    busy_ns = LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns);
+    alone.ns = memory_ns;
+    alone.AtLeast(busy_ns, FormulaBound::kStream);
+    if (unicast && work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
+      half_ring_ns = bytes / rates.half_ring;
+      alone.AtLeast(half_ring_ns, FormulaBound::kHalfRing);
+    } else if (!unicast) {
+      alone.AtLeast(requests.count * groups * requests.stop_ns, FormulaBound::kMulticastStop);
+    }
   }
-  const double groups = Number(work.batch_parts * work.k_parts);
-  load.AtLeast(
-      a_bytes / (groups * Number(work.m_parts)) / StreamRate(work.n_parts, card, rates) +
-          b_bytes / (groups * Number(work.n_parts)) / StreamRate(work.m_parts, card, rates),
-      FormulaBound::kStream);
+  Requests requests;
+  bool unicast;
+  double bytes;
+  double memory_ns, half_ring_ns = 0;
+  double stream_ns, busy_ns;  // of the requests in flight of a core or of a group
+  Load alone;                 // by what limits it most
+};
+
+// What brings a chunk of both operands to all cores. A core asks for one operand after the other.
+// Whole bursts of both overlap nevertheless, as measured kernels show.
+ChunkLoad LoadOfChunk(const ChunkPart& a, const ChunkPart& b, bool strided) {
+  ChunkLoad load;
+  load.ns = load.memory_ns = a.memory_ns + b.memory_ns;
+  if (strided && b.bytes > a.bytes) load.bound = FormulaBound::kStridedMemory;
+  if (a.half_ring_ns > 0) load.AtLeast(a.half_ring_ns + b.memory_ns, FormulaBound::kHalfRing);
+  if (b.half_ring_ns > 0) load.AtLeast(a.memory_ns + b.half_ring_ns, FormulaBound::kHalfRing);
+  const ChunkPart& longer = a.alone.ns > b.alone.ns ? a : b;
+  const double whole = std::max(a.requests.whole(), b.requests.whole());
+  const auto own = [&](const ChunkPart& part) {
+    return whole * part.busy_ns + (1 - whole) * part.alone.ns;
+  };
+  load.AtLeast(own(a) + own(b), longer.alone.bound);
   return load;
 }
 
@@ -135,44 +123,59 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   const uint64_t m_part = Up(work.m, work.m_parts);
   const uint64_t n_part = Up(Up(work.n, kStickElements), work.n_parts) * kStickElements;
   const uint64_t k = Up(Up(work.k, kStickElements), work.k_parts);
-  const uint64_t chunk_sticks = std::min(kLongestChunk, Up(k, 2));  // two buffers
+  const uint64_t chunk_sticks = work.chunk_sticks();
   const double chunk = Number(chunk_sticks) * kBlock;
   const double chunks = Number(k) / Number(chunk_sticks);
-  const double tiles =
-      Number(Up(work.batch, work.batch_parts) * Up(m_part, work.tile_m) * Up(n_part, work.tile_n));
-  const double groups = Number(work.batch_parts * work.k_parts);
-  const double chunk_bytes = groups * chunk * kElementBytes;
-  const double a_bytes = work.a_in_lx ? 0 : chunk_bytes * Number(work.m_parts * work.tile_m);
-  const double b_bytes = work.b_in_lx ? 0 : chunk_bytes * Number(work.n_parts * work.tile_n);
+  const uint64_t batch_part = Up(work.batch, work.batch_parts);
+  const uint64_t outer_part = Up(work.outer, work.outer_parts);
+  const uint64_t m_tiles = Up(m_part, work.tile_m), n_tiles = Up(n_part, work.tile_n);
+  const double tiles = Number(batch_part * outer_part * m_tiles * n_tiles);
+  const double filled = Number(work.batch * work.outer) /
+                        Number(work.batch_parts * batch_part * work.outer_parts * outer_part);
+  const double m_filled = filled * Number(work.m) / Number(work.m_parts * m_tiles * work.tile_m);
+  const double n_filled = filled * Number(Up(work.n, kStickElements) * kStickElements) /
+                          Number(work.n_parts * n_tiles * work.tile_n);
+  const double row_bytes = chunk * kElementBytes;
+  // Weights that go to one core each, from regions that lie powers of two apart.
+  const bool strided = work.b_sharers() == 1 && work.cores() > kCoresOfOneSide;
+  const ChunkPart a(work.a_in_lx ? 0 : row_bytes * Number(work.tile_m), m_filled, work.a_runs,
+                    work.a_sharers(), rates.read, work, card, rates);
+  const ChunkPart b(work.b_in_lx ? 0 : row_bytes * Number(work.tile_n), n_filled, work.b_runs,
+                    work.b_sharers(), strided ? rates.strided_read : rates.read, work, card, rates);
 
   const double array = ChunkNs(work, chunk, card, rates);
-  const ChunkLoad load = LoadOfChunk(work, a_bytes, b_bytes, card, rates);
+  const ChunkLoad load = LoadOfChunk(a, b, strided);
   const double tiles_ns = TilesNs(tiles, array, load.ns, Number(k / chunk_sticks),
                                   Number(k % chunk_sticks) / Number(chunk_sticks));
 
-  const double written = work.out_in_lx ? 0
-                                        : Number(work.batch_parts * work.m_parts * work.n_parts) *
-                                              Number(work.tile_m * work.tile_n) * kElementBytes;
-  const double read = (a_bytes + b_bytes) * chunks;
-  const double store = written / rates.write;
+  const double out_bytes = work.out_in_lx ? 0 : Number(work.tile_m * work.tile_n) * kElementBytes;
+  // The last core of those that divide k has the sum.
+  const double storing = m_filled * n_filled / filled * Number(work.cores() / work.k_parts);
+  const Requests out = RequestsFor(out_bytes, work.out_runs, card);
+  const double written = storing * out_bytes;
+  const double read = (a.bytes + b.bytes) * chunks;
+  const double store = written / rates.write + storing * PartialWritesNs(out, card, rates);
   // A tile's store stands in the queue between the first chunk of the next tile, which is there
   // already, and the second, which the array then waits for.
   const double turned = store + rates.TurnaroundNs(read, written);
   const double waits = std::min(turned, std::max(0.0, turned + load.ns - array));
   // What memory does of it while loads wait for something else costs nothing.
   const double idle = chunks * (load.ns - load.memory_ns);
-  const double gap = std::max(0.0, waits - idle);
+  // A core has few stores under way, and stores a tile while it works on the next one.
+  const double of_core = StoresNs(out, work.cores(), card, rates);
+  const double tile_ns = chunks * std::max(array, load.ns);
+  const double gap = std::max({0.0, waits - idle, of_core - tile_ns});
 
   KernelTime time;
   time.start_ns = Number(card.fast.start_ns);
   time.array_ns = tiles * chunks * array;
   time.load_ns = tiles * chunks * load.ns;
   time.store_ns = tiles * store;
-  time.exposed_store_ns = (tiles - 1) * gap + store;
+  time.exposed_store_ns = (tiles - 1) * gap + std::max(store, of_core);
   time.ns = time.start_ns + tiles_ns + time.exposed_store_ns;
   time.bound = array >= load.ns ? FormulaBound::kArray : load.bound;
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
-  time.macs = work.batch * work.m * work.k * work.n;
+  time.macs = work.batch * work.outer * work.m * work.k * work.n;
   time.bytes_read = static_cast<uint64_t>(std::llround(tiles * read));
   time.bytes_written = static_cast<uint64_t>(std::llround(tiles * written));
   return time;
@@ -310,9 +313,9 @@ KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
 }  // namespace
 
 const char* Name(FormulaBound bound) {
-  constexpr std::array<const char*, 7> kNames = {
-      "start of the kernel",    "the PT arrays",        "the vector units",  "memory bandwidth",
-      "banks of device memory", "one side of the ring", "requests in flight"};
+  constexpr std::array<const char*, 8> kNames = {
+      "start of the kernel",    "the PT arrays",        "the vector units",   "memory bandwidth",
+      "banks of device memory", "one side of the ring", "requests in flight", "short multicasts"};
   return kNames[static_cast<size_t>(bound)];
 }
 

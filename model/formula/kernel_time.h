@@ -22,6 +22,7 @@ enum class FormulaBound : uint8_t {
   kStridedMemory,  // device memory, whose banks collide
   kHalfRing,       // the one side of the ring that the cores are on
   kStream,         // requests in flight of a core or of a multicast group
+  kMulticastStop,  // the memory stop of the ring, which takes one multicast after the other
 };
 const char* Name(FormulaBound bound);  // "the PT arrays", as traces/path_causes.h
 

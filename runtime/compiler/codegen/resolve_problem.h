@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A KernelSpec as the problem that the kernel builders take. Used by code generation only.
-// Errors: spyre::Error(kBadInput) naming the operation, the dimension and the value.
+// A KernelSpec as the problem that the kernel builders take, for code generation, and for the
+// closed form of kernel times, which wants its divisions and strides. Errors:
+// spyre::Error(kBadInput) naming the operation, the dimension and the value.
 #pragma once
 
 #include "runtime/compiler/kernels/kernel_problem.h"

@@ -153,6 +153,76 @@ TEST(KernelTime, AnOperandInLxDoesNotPassTheMemory) {
   EXPECT_EQ(in_lx.bytes_written, 0u);
 }
 
+// A matmul on 4 x 8 cores whose operands and results are sticks so many bytes apart.
+MatmulWork Scattered(uint64_t spacing) {
+  MatmulWork work = Square(2048, 4, 8, CoreletUse::kOwnWeights);
+  work.batch = 4;
+  work.a_runs = work.b_runs = {128, spacing};
+  return work;
+}
+
+// Measured are 11.2 to 11.5 ns for each stick of batches that are apart, and half of it where two
+// sticks lie within the window that requests of one instruction share.
+TEST(KernelTime, EachStickOfAnInnermostBatchHasTheMemoryStopForItself) {
+  const CardParameters card;
+  const double ns_of_stick = static_cast<double>(card.ring.multicast_request_ps) / 1000;
+  for (const uint64_t spacing : {512, 1024, 2048}) {
+    const KernelTime time = TimeOf(Scattered(spacing), card);
+    const double sticks = static_cast<double>(time.bytes_read) / 128;
+    EXPECT_NEAR(time.load_ns / sticks, ns_of_stick, 0.4) << spacing << " bytes apart";
+    EXPECT_EQ(time.bound, FormulaBound::kMulticastStop);
+    EXPECT_NEAR(time.ns, time.load_ns, 0.03 * time.ns);
+  }
+  // With so many groups none waits for its own requests.
+  MatmulWork near = Scattered(256);
+  near.m_parts = near.n_parts = 16;
+  near.m = near.n = 16 * 512;
+  const KernelTime time = TimeOf(near, card);
+  EXPECT_NEAR(time.load_ns / (static_cast<double>(time.bytes_read) / 128), ns_of_stick / 2, 0.2);
+}
+
+// A core has four loads under way, each as long as the way to memory and back.
+TEST(KernelTime, SticksOfOneCoreWaitForTheWayToMemoryAndBack) {
+  MatmulWork work = Scattered(1024);
+  work.m_parts = work.n_parts = 1;
+  CardParameters card;
+  const KernelTime time = TimeOf(work, card);
+  EXPECT_EQ(time.bound, FormulaBound::kStream);
+  const double sticks = static_cast<double>(time.bytes_read) / 128;
+  const double latency_ns = time.load_ns / sticks * 4;
+  EXPECT_NEAR(latency_ns, 150, 15) << "ns";
+  card.memory.controller_ns += 40;
+  EXPECT_NEAR(TimeOf(work, card).load_ns / sticks * 4, latency_ns + 40, 4);
+  card = {};
+  card.core.outstanding_loads *= 2;
+  EXPECT_NEAR(TimeOf(work, card).load_ns, time.load_ns / 2, 0.02 * time.load_ns);
+}
+
+TEST(KernelTime, ScatteredResultsWaitForTheirWayAndForOldCheckBytes) {
+  MatmulWork work = Square(2048, 4, 8, CoreletUse::kOwnWeights);
+  work.k = 64;
+  const KernelTime whole = TimeOf(work, {});
+  work.out_runs = {128, 1024};
+  const KernelTime scattered = TimeOf(work, {});
+  EXPECT_GT(scattered.store_ns, 2 * whole.store_ns);
+  EXPECT_GT(scattered.ns, 1.5 * whole.ns);
+  CardParameters card;
+  card.memory.ecc_partial_write = EccPartialWrite::kMasked;
+  EXPECT_NEAR(TimeOf(work, card).store_ns, whole.store_ns, 1) << "ns, without a read before";
+}
+
+// Slices that are not of one length: what is not there is not loaded.
+TEST(KernelTime, UnevenSlicesBringWhatThereIs) {
+  MatmulWork work = Scattered(1024);
+  work.tile_n = 128;
+  work.n = 12 * 64;  // two sticks for the first four of eight cores, one for the others
+  const KernelTime uneven = TimeOf(work, {});
+  const uint64_t a = work.batch * work.m * work.k, b = work.batch * work.k * work.n;
+  EXPECT_NEAR(static_cast<double>(uneven.bytes_read), static_cast<double>(2 * (a + 4 * b)),
+              0.01 * static_cast<double>(uneven.bytes_read))
+      << "b once for each of four tiles of rows";
+}
+
 TEST(KernelTime, PointwiseWorkIsBoundByMemoryOn32CoresAndByItsLoopOnOne) {
   EXPECT_EQ(TimeOf(Add(8192, 4096, 32), {}).bound, FormulaBound::kMemory);
   EXPECT_EQ(TimeOf(Add(8192, 4096, 1), {}).bound, FormulaBound::kVectorLoop);
@@ -179,7 +249,7 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
   sum.bytes_written = uint64_t{8192} * 128;  // a stick for each row
   const KernelWork reduction = sum;
   const std::vector<std::pair<const char*, KernelWork>> kernels = {
-      {"matmul", matmul}, {"wide", wide}, {"group", group},
+      {"matmul", matmul}, {"wide", wide}, {"group", group},        {"sticks", Scattered(1024)},
       {"add", add},       {"few", few},   {"reduction", reduction}};
   struct Case {
     const char* key;
@@ -187,10 +257,12 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
     std::string moves;
   };
   const std::vector<Case> cases = {
-      {"start_ns", [](auto& c) { c.fast.start_ns += 100; }, "matmul wide group add few reduction "},
+      {"start_ns", [](auto& c) { c.fast.start_ns += 100; },
+       "matmul wide group sticks add few reduction "},
       {"pt_block_load_cycles", [](auto& c) { c.core.pt_block_load_cycles *= 2; }, "matmul group "},
       {"pt_block_load_split_cycles", [](auto& c) { c.core.pt_block_load_split_cycles *= 2; },
-       "wide "},
+       "wide sticks "},
+      {"multicast_request_ps", [](auto& c) { c.ring.multicast_request_ps *= 4; }, "sticks "},
       // Of the others, the first load, which nothing hides.
       {"stream_mb_per_s", [](auto& c) { c.fast.stream_mb_per_s *= 2; }, "matmul wide group "},
       {"half_ring_reduce_mb_per_s", [](auto& c) { c.fast.half_ring_reduce_mb_per_s *= 2; },

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/formula/requests.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace spyre::model {
+namespace {
+
+constexpr double kBurstBytes = 4096;
+constexpr double kStickOfRequest = 128;  // of the smallest request, a stick
+constexpr double kBurstsOfStream = 4;    // in flight, of the streams that fast.stream was fitted to
+constexpr uint64_t kMostCores = 32;      // of a card
+constexpr uint64_t kFarthestHops = 16;   // from memory, the shorter way round
+constexpr double kPsPerNs = 1000;
+
+double LinkBytesPerNs(const CardParameters& card) {
+  return Number(card.ring.bytes_per_cycle * card.ring.link_percent) / 100 *
+         Number(card.clock.ring_mhz) / kPsPerNs;
+}
+
+// A burst is asked for when it has been translated, one after the other.
+double IssueNs(const CardParameters& card, const Rates& rates) {
+  return Number(card.mmu.translate_cycles + 1) * rates.cycle_ns;
+}
+
+// Part of the time in which memory refreshes its rows, and all requests wait.
+double RefreshShare(const MemoryConfig& memory) {
+  if (memory.refresh != RefreshKind::kAllBank || memory.t_refi_ps == 0) return 0;
+  return std::min(0.9, Number(memory.t_rfc_ab_ps) / Number(memory.t_refi_ps));
+}
+
+// Data of a row of memory: granules, together with a burst of check bytes each.
+double RowBytes(const MemoryConfig& memory) {
+  if (memory.ecc != Ecc::kInline) return Number(memory.page_bytes);
+  const double granule = Number(memory.ecc_granule_bytes);
+  const double burst = Number(memory.burst_length * memory.channel_bits) / 8;
+  return std::floor(Number(memory.page_bytes) / (granule + burst)) * granule;
+}
+
+// From the arrival of a read of a stick at memory, whose row is open, to its data: bursts of data
+// and of check bytes come from one bank group.
+double ArrayNs(const MemoryConfig& memory) {
+  const double burst = Number(memory.burst_length * memory.channel_bits) / 8;
+  double bursts = std::ceil(kStickOfRequest / burst);
+  if (memory.ecc == Ecc::kInline)
+    bursts += std::ceil(kStickOfRequest / Number(memory.ecc_word_bytes));
+  return Number(memory.controller_ns) +
+         (Number(memory.read_latency_ps) + bursts * Number(memory.t_ccd_l_ps)) / kPsPerNs;
+}
+
+// Of a load. That of a whole burst is what a stream into one core or one group is measured to have
+// in flight, divided by its rate; that of a stick is the way to memory and back.
+double LoadLatencyNs(const Requests& requests, uint64_t members, uint64_t cores,
+                     const CardParameters& card, const Rates& rates) {
+  // Memory is asked when the last member has, and the data pass all members one way round. Those of
+  // one core go the shorter way.
+  const uint64_t farthest = std::min(cores, kFarthestHops);
+  const uint64_t hops = members > 1 ? kFarthestHops + members : 2 * farthest;
+  const double port_ns =
+      kStickOfRequest / Number(card.core.lx_port_bytes_per_cycle) * rates.cycle_ns;
+  const double stick_ns =
+      (rates.hop_ns * Number(hops) + ArrayNs(card.memory) + requests.row_ns +
+       kStickOfRequest / LinkBytesPerNs(card) + port_ns + IssueNs(card, rates)) /
+      (1 - RefreshShare(card.memory));
+  const double all_ns = kBurstsOfStream * kBurstBytes / rates.stream;  // of all cores
+  const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, members));
+  const double whole_ns = std::max(all_ns - nearer_ns, all_ns / 2);
+  return stick_ns + std::max(0.0, whole_ns - stick_ns) * (requests.bytes - kStickOfRequest) /
+                        (kBurstBytes - kStickOfRequest);
+}
+
+}  // namespace
+
+Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters& card) {
+  const double run = runs.bytes == 0 ? bytes : std::min(bytes, Number(runs.bytes));
+  if (run == 0) return {};
+  Requests requests;
+  requests.count = bytes / run * std::ceil(run / kBurstBytes);
+  requests.bytes = bytes / requests.count;
+  // Those of one instruction that lie within one window of device memory share their turn.
+  const double window = Number(card.ring.request_window_bytes);
+  const double reach = std::max(requests.bytes, runs.spacing == 0 ? window : Number(runs.spacing));
+  // Sticks that are near share a row. Where they are far, each has one of its own.
+  const double row = RowBytes(card.memory);
+  const double near = runs.spacing == 0 ? row : std::min(row, Number(runs.spacing));
+  requests.row_ns = Number(card.memory.t_rcd_ps) / kPsPerNs * near / row;
+  requests.stop_ns =
+      Number(card.ring.multicast_request_ps) / kPsPerNs * std::min(1.0, reach / window);
+  return requests;
+}
+
+double LoadsNs(const Requests& requests, uint64_t members, uint64_t cores,
+               const CardParameters& card, const Rates& rates) {
+  const uint64_t places =
+      members > 1 ? card.core.outstanding_multicasts : card.core.outstanding_loads;
+  const double latency_ns = LoadLatencyNs(requests, members, cores, card, rates);
+  return requests.count * std::max(latency_ns / Number(places), IssueNs(card, rates));
+}
+
+double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns) {
+  // What a whole burst waits for is in the rates that were measured.
+  return std::hypot(loads_ns, memory_ns * (1 - requests.whole()));
+}
+
+double StoresNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                const Rates& rates) {
+  const uint64_t hops = 2 * std::min(cores, kFarthestHops);
+  const double latency_ns = rates.hop_ns * Number(hops) + Number(card.memory.controller_ns) +
+                            requests.bytes / LinkBytesPerNs(card) + IssueNs(card, rates);
+  return requests.count *
+         std::max(latency_ns / Number(card.core.outstanding_stores), IssueNs(card, rates));
+}
+
+double PartialWritesNs(const Requests& requests, const CardParameters& card, const Rates& rates) {
+  if (card.memory.ecc != Ecc::kInline ||
+      card.memory.ecc_partial_write != EccPartialWrite::kReadFirst ||
+      std::fmod(requests.bytes, Number(card.memory.ecc_granule_bytes)) == 0)
+    return 0;
+  const double more_ns =
+      Number(card.fast.single_stick_ps) / kPsPerNs - kStickOfRequest / rates.write;
+  return requests.count * std::max(0.0, more_ns);
+}
+
+}  // namespace spyre::model

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The requests that loads and stores are made of, and how fast a core gets through them. A request
+// is a burst at most, and less where what follows each other in device memory is less. Each waits
+// for the way to memory and back, and few are under way at a time: short ones carry less for that.
+//
+// Pure functions, any thread. Times in ns.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "model/formula/kernel_work.h"
+#include "model/formula/rates.h"
+
+namespace spyre::model {
+
+struct Requests {
+  double count = 0;    // of one core
+  double bytes = 0;    // of each
+  double row_ns = 0;   // that each waits for a row of memory to be opened
+  double stop_ns = 0;  // that each keeps the memory stop of the ring busy, if it is a multicast
+
+  // How far they are like those of long runs, which lose nothing from 1 KiB on: 0 for sticks.
+  double whole() const { return std::clamp((bytes - 128) / (1024 - 128), 0.0, 1.0); }
+};
+
+// Those that bring or take so many bytes of a core.
+Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters& card);
+
+// What they take if nothing but their latency limits them. members: of the multicast group that
+// each is for, 1 for those of one core; of 32 cores at most. cores: that the kernel works on.
+double LoadsNs(const Requests& requests, uint64_t members, uint64_t cores,
+               const CardParameters& card, const Rates& rates);
+// The same where memory is busy for so long with them and with others: short requests come at any
+// time, and wait for those before them.
+double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns);
+double StoresNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                const Rates& rates);
+
+// What memory takes for results beyond their bytes: pieces of less than a block of check bytes have
+// the old ones read first.
+double PartialWritesNs(const Requests& requests, const CardParameters& card, const Rates& rates);
+
+}  // namespace spyre::model
