@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "cosim/estimate/operand_runs.h"
 #include "cosim/estimate/softmax_works.h"
+#include "cosim/estimate/stream_tiles.h"
 #include "model/contract/vector_functions.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 #include "runtime/compiler/codegen/expected_time.h"
@@ -94,18 +95,13 @@ MatmulWork MatmulOf(const compiler::KernelProblem& problem) {
   return work;
 }
 
-// Sticks that one loop passes, of a core's share. through: all comes from memory and goes there.
-uint64_t LoopSticks(uint64_t rows, uint64_t columns, VectorLoop loop, bool through) {
+// through: all comes from memory and goes there.
+compiler::PublicStreamTile TileOf(VectorLoop loop, bool through) {
   const bool wide = loop == VectorLoop::kReduce || loop == VectorLoop::kBroadcast ||
                     loop == VectorLoop::kConstant;
-  const auto r = static_cast<int64_t>(rows), c = static_cast<int64_t>(columns);
-  const int64_t sticks = compiler::PublicStreamSticks(r * c,
-                                                      wide      ? compiler::kPublicWideTile
-                                                      : through ? compiler::kPublicThroughTile
-                                                                : compiler::kPublicTile,
-                                                      r * c);
-  const int64_t tile = compiler::BalancedTile(r, sticks);
-  return static_cast<uint64_t>(tile * compiler::BalancedTile(c, sticks / tile));
+  return wide      ? compiler::kPublicWideTile
+         : through ? compiler::kPublicThroughTile
+                   : compiler::kPublicTile;
 }
 
 VectorLoop LoopOf(const compiler::Operation& op, bool along_sticks) {
@@ -119,8 +115,10 @@ VectorLoop LoopOf(const compiler::Operation& op, bool along_sticks) {
   }
 }
 
-VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation& op,
+VectorWork VectorOf(const compiler::KernelProblem& problem, const compiler::KernelSpec& spec,
                     const compiler::DimensionSizes& split) {
+  const compiler::Operation& op = *problem.operation;
+  const bool reduces = op.kind == compiler::OperationKind::kReduction;
   const uint64_t rows = Get(spec.dims, "batch") * Get(spec.dims, "rows");
   const uint64_t cols = Get(spec.dims, "cols");
   const uint64_t row_parts = Get(split, "batch") * Get(split, "rows");
@@ -131,15 +129,30 @@ VectorWork VectorOf(const compiler::KernelSpec& spec, const compiler::Operation&
   const uint64_t padded = Up(cols, compiler::kStickElements) * compiler::kStickElements;
   work.elements = rows * padded;
   const uint64_t bytes = work.elements * kElementBytes;
-  work.bytes_read = bytes * static_cast<uint64_t>(op.inputs());
+  work.loads = static_cast<uint64_t>(op.inputs());
+  work.bytes_read = bytes * work.loads;
   work.bytes_written = bytes;
-  if (op.kind == compiler::OperationKind::kReduction)
+  if (reduces)
     work.bytes_written = spec.axis == "cols" ? rows * compiler::kStick : padded * kElementBytes;
   work.rows_per_core = std::max(1.0, static_cast<double>(rows) / static_cast<double>(row_parts));
   // The rows of a stick's columns follow each other.
   work.run_bytes = Up(rows, row_parts) * compiler::kStick;
-  work.loop_sticks = LoopSticks(Up(rows, row_parts),
-                                Up(padded / compiler::kStickElements, col_parts), work.loop, true);
+  std::vector<StreamAxis> axes;
+  for (const compiler::Axis& axis : problem.axes) {
+    StreamAxis& stream = axes.emplace_back();
+    stream.slice = static_cast<uint64_t>(axis.slice);
+    stream.reduced = axis.reduced;
+    for (const compiler::Operand& operand : problem.operands)
+      stream.stride.push_back(operand.unit_stride[axes.size() - 1]);
+  }
+  const size_t out = problem.operands.size() - 1;
+  const StreamTile tile = reduces
+                              ? ChooseReductionTile(axes, 0, /*in_lx=*/false, spec.axis == "cols")
+                              : ChooseStreamTile(axes, out, false, TileOf(work.loop, true));
+  work.loop_sticks = tile.sticks();
+  if (work.loop == VectorLoop::kReduce) work.round_rows = tile.row_tile;
+  work.load_runs = LoadRuns(axes, tile, 0);
+  if (!reduces) work.store_runs = StoreRuns(axes, tile, out);
   return work;
 }
 
@@ -309,15 +322,62 @@ class StepOfBundle {
     work.elements = Elements(*largest);
     work.rows_per_core = RowsPerCore(*largest);
     if (!largest->in_lx) work.run_bytes = RunBytes(*largest);
-    bool through = !Output().in_lx;
-    for (size_t i = 0; i < dsc_.inputs.size(); ++i) through = through && !Input(i).in_lx;
-    const double rows = std::max(1.0, work.rows_per_core);
-    const double sticks = static_cast<double>(work.elements) / compiler::kStickElements /
-                          static_cast<double>(work.cores);
-    work.loop_sticks =
-        LoopSticks(static_cast<uint64_t>(rows),
-                   std::max<uint64_t>(1, static_cast<uint64_t>(sticks / rows)), work.loop, through);
+    Stream(work);
     return work;
+  }
+
+  // The tile that one loop passes, and how its loads and stores meet memory.
+  void Stream(VectorWork& work) const {
+    std::vector<size_t> tensors(dsc_.inputs.begin(), dsc_.inputs.end());
+    tensors.push_back(static_cast<size_t>(dsc_.outputs.front()));
+    std::vector<std::vector<int64_t>> strides;
+    for (const size_t tensor : tensors)
+      strides.push_back(compiler::DimStrides(dsc_, dsc_.tensors[tensor]));
+    std::vector<StreamAxis> axes;
+    for (size_t dim = 0; dim < dsc_.dims.size(); ++dim) {
+      if (dsc_.dims[dim].size == 1) continue;
+      int64_t stick = 1;  // elements
+      for (const size_t tensor : tensors) {
+        if (StickDim(dsc_.tensors[tensor]) == static_cast<int>(dim))
+          stick = std::max(stick, dsc_.tensors[tensor].stick_sizes.back());
+      }
+      StreamAxis& axis = axes.emplace_back();
+      axis.slice = Up(static_cast<uint64_t>(dsc_.dims[dim].per_core), static_cast<uint64_t>(stick));
+      axis.reduced = !Walks(Output(), dim);
+      for (size_t i = 0; i < tensors.size(); ++i) {
+        const bool own = StickDim(dsc_.tensors[tensors[i]]) == static_cast<int>(dim);
+        axis.stride.push_back(own ? strides[i][dim] : strides[i][dim] * stick);
+      }
+    }
+    const size_t out = tensors.size() - 1;
+    const uint64_t whole = Elements(Output());
+    bool through = !Output().in_lx, in_lx = Output().in_lx;
+    size_t loaded = out;  // an input that comes from memory, as large as any
+    work.loads = 0;
+    for (size_t i = 0; i < out; ++i) {
+      const SdscTensor& input = Input(i);
+      through = through && !input.in_lx;
+      in_lx = in_lx && input.in_lx;
+      if (input.in_lx || Elements(input) < whole) continue;
+      loaded = i;
+      ++work.loads;
+    }
+    if (op_.op_class == OpFuncClass::kRestickify || op_.op_class == OpFuncClass::kShuffle) {
+      // Blocks of 64 x 64 elements.
+      const uint64_t sticks = Up(work.elements, compiler::kStickElements * work.cores);
+      work.loop_sticks = static_cast<uint64_t>(compiler::PublicStreamSticks(
+          static_cast<int64_t>(sticks), compiler::kPublicWideTile, static_cast<int64_t>(sticks)));
+      return;
+    }
+    const bool along_sticks = op_.op_class == OpFuncClass::kStickReduction;
+    const StreamTile tile = along_sticks || op_.op_class == OpFuncClass::kNonstickReduction
+                                ? ChooseReductionTile(axes, 0, in_lx, along_sticks)
+                                : ChooseStreamTile(axes, out, in_lx, TileOf(work.loop, through));
+    work.loop_sticks = tile.sticks();
+    if (along_sticks) work.round_rows = tile.row_tile;
+    if (loaded != out) work.load_runs = LoadRuns(axes, tile, loaded);
+    if (!Output().in_lx && work.loop != VectorLoop::kReduce)
+      work.store_runs = StoreRuns(axes, tile, out);
   }
 
   double RowsPerCore(const SdscTensor& tensor) const {
@@ -373,7 +433,7 @@ std::vector<StepWork> WorkOf(const compiler::KernelSpec& spec, compiler::KernelP
                  {"n", static_cast<int64_t>(work.tile_n)}};
     step.work = work;
   } else {
-    step.work = VectorOf(spec, op, split);
+    step.work = VectorOf(problem, spec, split);
   }
   return {std::move(step)};
 }

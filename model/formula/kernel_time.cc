@@ -67,43 +67,53 @@ struct ChunkPart {
   ChunkPart(double bytes_of_core, double filled, const MemoryRuns& runs, uint64_t sharers,
             double memory_rate, const MatmulWork& work, const CardParameters& card,
             const Rates& rates)
-      : requests(RequestsFor(bytes_of_core, runs, card)), unicast(sharers == 1) {
+      : requests(RequestsFor(bytes_of_core, runs, card)) {
     const double groups = filled * Number(work.cores() / sharers);
     bytes = groups * bytes_of_core;
     memory_ns = bytes / memory_rate;
     stream_ns = LoadsNs(requests, sharers, work.cores(), card, rates);
-    busy_ns = LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns);
-    alone.ns = memory_ns;
-    alone.AtLeast(busy_ns, FormulaBound::kStream);
-    if (unicast && work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
+    if (sharers > 1) {
+      stop_ns = requests.count * groups * requests.stop_ns;
+    } else if (work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
       half_ring_ns = bytes / rates.half_ring;
-      alone.AtLeast(half_ring_ns, FormulaBound::kHalfRing);
-    } else if (!unicast) {
-      alone.AtLeast(requests.count * groups * requests.stop_ns, FormulaBound::kMulticastStop);
     }
   }
+  // What limits these loads most if the other operand's come before or behind them. others_ns: that
+  // memory is busy with others meanwhile.
+  Load Alone(double others_ns) const {
+    Load load;
+    load.ns = memory_ns;
+    load.AtLeast(BusyNs(others_ns), FormulaBound::kStream);
+    load.AtLeast(half_ring_ns, FormulaBound::kHalfRing);
+    load.AtLeast(stop_ns, FormulaBound::kMulticastStop);
+    return load;
+  }
+  double BusyNs(double others_ns) const {
+    return LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns + others_ns);
+  }
   Requests requests;
-  bool unicast;
-  double bytes;
-  double memory_ns, half_ring_ns = 0;
-  double stream_ns, busy_ns;  // of the requests in flight of a core or of a group
-  Load alone;                 // by what limits it most
+  double bytes, memory_ns;
+  double stream_ns;  // of the requests in flight of a core or of a group
+  double half_ring_ns = 0;
+  double stop_ns = 0;  // of the memory stop, which takes one multicast after the other
 };
 
 // What brings a chunk of both operands to all cores. A core asks for one operand after the other.
-// Whole bursts of both overlap nevertheless, as measured kernels show.
-ChunkLoad LoadOfChunk(const ChunkPart& a, const ChunkPart& b, bool strided) {
+// Whole bursts of both overlap nevertheless, as measured kernels show. stores_ns: that memory is
+// busy with results at the same time.
+ChunkLoad LoadOfChunk(const ChunkPart& a, const ChunkPart& b, bool strided, double stores_ns) {
   ChunkLoad load;
   load.ns = load.memory_ns = a.memory_ns + b.memory_ns;
   if (strided && b.bytes > a.bytes) load.bound = FormulaBound::kStridedMemory;
   if (a.half_ring_ns > 0) load.AtLeast(a.half_ring_ns + b.memory_ns, FormulaBound::kHalfRing);
   if (b.half_ring_ns > 0) load.AtLeast(a.memory_ns + b.half_ring_ns, FormulaBound::kHalfRing);
-  const ChunkPart& longer = a.alone.ns > b.alone.ns ? a : b;
+  const double both_ns = a.stream_ns + b.stream_ns;
+  const double of_a = both_ns == 0 ? 0 : stores_ns * a.stream_ns / both_ns;
+  const double of_b = both_ns == 0 ? 0 : stores_ns - of_a;
+  const Load a_alone = a.Alone(of_a), b_alone = b.Alone(of_b);
   const double whole = std::max(a.requests.whole(), b.requests.whole());
-  const auto own = [&](const ChunkPart& part) {
-    return whole * part.busy_ns + (1 - whole) * part.alone.ns;
-  };
-  load.AtLeast(own(a) + own(b), longer.alone.bound);
+  load.AtLeast(whole * (a.BusyNs(of_a) + b.BusyNs(of_b)) + (1 - whole) * (a_alone.ns + b_alone.ns),
+               a_alone.ns > b_alone.ns ? a_alone.bound : b_alone.bound);
   return load;
 }
 
@@ -143,21 +153,21 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   const ChunkPart b(work.b_in_lx ? 0 : row_bytes * Number(work.tile_n), n_filled, work.b_runs,
                     work.b_sharers(), strided ? rates.strided_read : rates.read, work, card, rates);
 
-  const double array = ChunkNs(work, chunk, card, rates);
-  const ChunkLoad load = LoadOfChunk(a, b, strided);
-  const double tiles_ns = TilesNs(tiles, array, load.ns, Number(k / chunk_sticks),
-                                  Number(k % chunk_sticks) / Number(chunk_sticks));
-
   const double out_bytes = work.out_in_lx ? 0 : Number(work.tile_m * work.tile_n) * kElementBytes;
   // The last core of those that divide k has the sum.
   const double storing = m_filled * n_filled / filled * Number(work.cores() / work.k_parts);
   const Requests out = RequestsFor(out_bytes, work.out_runs, card);
   const double written = storing * out_bytes;
   const double read = (a.bytes + b.bytes) * chunks;
-  const double store = written / rates.write + storing * PartialWritesNs(out, card, rates);
+  const double store = written / rates.write + storing * PartialWritesNs(out, card);
+  const double turned = store + rates.TurnaroundNs(read, written);
+
+  const double array = ChunkNs(work, chunk, card, rates);
+  const ChunkLoad load = LoadOfChunk(a, b, strided, turned / chunks);
+  const double tiles_ns = TilesNs(tiles, array, load.ns, Number(k / chunk_sticks),
+                                  Number(k % chunk_sticks) / Number(chunk_sticks));
   // A tile's store stands in the queue between the first chunk of the next tile, which is there
   // already, and the second, which the array then waits for.
-  const double turned = store + rates.TurnaroundNs(read, written);
   const double waits = std::min(turned, std::max(0.0, turned + load.ns - array));
   // What memory does of it while loads wait for something else costs nothing.
   const double idle = chunks * (load.ns - load.memory_ns);
@@ -250,28 +260,64 @@ double LoopNs(const VectorWork& work, const CardParameters& card, const Rates& r
   const double sticks = Number(work.elements) / kBlock / Number(work.cores);
   if (work.loop == VectorLoop::kNone) return 0;
   const bool in_lx = work.bytes_read + work.bytes_written == 0;
-  const auto cycles_of = [&](VectorLoop loop, double count) {
-    return in_lx ? std::max(LongLoopCycles(loop, count, card), PortCycles(loop, count, card))
-                 : count * LoopCycles(loop, card);
+  // In loops of so many sticks, 0: one. Of a stream whose tiles are not told, as if they were those
+  // that the loops were measured with.
+  const auto cycles_of = [&](VectorLoop loop, double count, double of_loop) {
+    if (of_loop == 0 && !in_lx) return count * LoopCycles(loop, card);
+    const double start = in_lx || of_loop == 0 ? 0 : Number(card.core.vector_startup_cycles);
+    if (of_loop == 0) of_loop = count;
+    const double cycles = LongLoopCycles(loop, of_loop, card);
+    const double port = in_lx ? PortCycles(loop, of_loop, card) : 0;
+    return count / of_loop * (std::max(cycles, port) + start);
   };
-  double cycles = cycles_of(work.loop, sticks);
-  if (!in_lx && work.loop_sticks != 0) {
-    const double of_loop = Number(work.loop_sticks);
-    cycles = sticks / of_loop * LongLoopCycles(work.loop, of_loop, card);
-  }
+  double cycles = cycles_of(work.loop, sticks, Number(work.loop_sticks));
   // A reduction's sums are rounded, one stick a row.
-  if (work.loop == VectorLoop::kReduce) cycles += cycles_of(VectorLoop::kUnary, work.rows_per_core);
+  if (work.loop == VectorLoop::kReduce)
+    cycles += cycles_of(VectorLoop::kUnary, work.rows_per_core, Number(work.round_rows));
   return cycles * rates.cycle_ns;
 }
 
+// Requests of a tile, of all inputs and of the result.
+struct TileRequests {
+  TileRequests(const VectorWork& work, const CardParameters& card) {
+    if (work.loop_sticks == 0) return;
+    const double bytes = Number(work.loop_sticks) * kStickBytes;
+    if (work.bytes_read != 0) loads = RequestsFor(bytes, work.load_runs, card);
+    loads.count *= Number(work.loads);
+    if (work.bytes_written != 0) stores = RequestsFor(bytes, work.store_runs, card);
+  }
+  Requests loads, stores;
+};
+
+// There are two buffers for each input and two for the result. A tile is loaded into a buffer when
+// the loop has left it, and the loop fills one when its last tile has been stored.
+double BuffersNs(const VectorWork& work, const TileRequests& tile, double loop_ns,
+                 const CardParameters& card, const Rates& rates) {
+  if (work.loop_sticks == 0 || work.loop == VectorLoop::kNone) return 0;
+  constexpr double kBuffers = 2;
+  const double tiles =
+      Number(work.elements) / kBlock / Number(work.cores) / Number(work.loop_sticks);
+  // From the load to the loop, from the loop to the store, and back to each.
+  const double tokens_ns = 2 * Number(card.core.token_cycles) * rates.cycle_ns;
+  const double of_tile = loop_ns / tiles + tokens_ns;
+  const double load_ns = TileLoadNs(tile.loads, work.cores, card, rates);
+  const double store_ns = TileStoreNs(tile.stores, work.cores, card, rates);
+  return tiles * (std::max(load_ns, store_ns) + of_tile) / kBuffers;
+}
+
 // Of traffic that passes once.
-Load MemoryLoad(const VectorWork& work, const CardParameters& card, const Rates& rates) {
+Load MemoryLoad(const VectorWork& work, const TileRequests& tile, const CardParameters& card,
+                const Rates& rates) {
   const double read = Number(work.bytes_read), written = Number(work.bytes_written);
   // With requests of few cores the bus turns more often.
   double turns_ns = rates.TurnaroundNs(read, written);
   if (work.cores <= kCoresOfOneSide) turns_ns *= Number(card.fast.few_cores_permille) / 1000;
+  const double part = tile.stores.bytes == 0 ? 0
+                                             : PartialWritesNs(tile.stores, card) /
+                                                   (tile.stores.count * tile.stores.bytes);
   Load load;
-  load.ns = (read / rates.read + written / rates.write + turns_ns) / RunEfficiency(work, card);
+  load.ns = (read / rates.read + written / rates.write + turns_ns) / RunEfficiency(work, card) +
+            written * part;
   // A core loads and stores at once.
   load.AtLeast(std::max(read, written) / Number(work.cores) / rates.core, FormulaBound::kMemory);
   // Loads come the shorter way round the ring, stores go either way.
@@ -289,24 +335,28 @@ KernelTime Begin(const VectorWork& work, const CardParameters& card) {
   return time;
 }
 
-void FindBound(KernelTime& time) {
-  if (time.loop_ns > time.load_ns) time.bound = FormulaBound::kVectorLoop;
+void FindBound(KernelTime& time, FormulaBound of_loop) {
+  if (time.loop_ns > time.load_ns) time.bound = of_loop;
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
 }
 
 KernelTime TimeOf(const VectorWork& work, const CardParameters& card) {
   const Rates rates(card);
+  const TileRequests tile(work, card);
   KernelTime time = Begin(work, card);
   time.loop_ns = LoopNs(work, card, rates);
+  const double buffers_ns = BuffersNs(work, tile, time.loop_ns, card, rates);
+  const bool waits = buffers_ns > time.loop_ns;
+  time.loop_ns = std::max(time.loop_ns, buffers_ns);
   if (work.loop == VectorLoop::kReduce) {
     TimeOfReduction(work, card, rates, time);
   } else {
-    const Load load = MemoryLoad(work, card, rates);
+    const Load load = MemoryLoad(work, tile, card, rates);
     time.load_ns = load.ns;
     time.bound = load.bound;
     time.ns += Overlapped(time.load_ns, time.loop_ns, card.fast.overlap_permille);
   }
-  FindBound(time);
+  FindBound(time, waits ? FormulaBound::kStream : FormulaBound::kVectorLoop);
   return time;
 }
 

@@ -64,7 +64,11 @@ struct VectorWork {
   uint64_t bytes_read = 0, bytes_written = 0;  // of device memory, once
   double rows_per_core = 1;
   uint64_t run_bytes = 0;    // contiguous in device memory, of one core; 0: long
-  uint64_t loop_sticks = 0;  // of one loop, for data from memory; 0: many
+  uint64_t loop_sticks = 0;  // of one loop, which are a tile; 0: all that a core has
+  uint64_t round_rows = 0;   // of a reduction: whose sums one loop rounds; 0: all of a core
+  // Of the tile that each of so many inputs loads, and of the one that is stored.
+  uint64_t loads = 1;
+  MemoryRuns load_runs, store_runs;
 };
 
 using KernelWork = std::variant<MatmulWork, VectorWork>;

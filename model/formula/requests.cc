@@ -49,25 +49,37 @@ double ArrayNs(const MemoryConfig& memory) {
          (Number(memory.read_latency_ps) + bursts * Number(memory.t_ccd_l_ps)) / kPsPerNs;
 }
 
+// A load of a stick: the way to memory and back.
+double StickLatencyNs(const Requests& requests, uint64_t hops, const CardParameters& card,
+                      const Rates& rates) {
+  const double port_ns =
+      kStickOfRequest / Number(card.core.lx_port_bytes_per_cycle) * rates.cycle_ns;
+  return (rates.hop_ns * Number(hops) + ArrayNs(card.memory) + requests.row_ns +
+          kStickOfRequest / LinkBytesPerNs(card) + port_ns + IssueNs(card, rates)) /
+         (1 - RefreshShare(card.memory));
+}
+
+// There and back, of the farthest core.
+uint64_t UnicastHops(uint64_t cores) { return 2 * std::min(cores, kFarthestHops); }
+
 // Of a load. That of a whole burst is what a stream into one core or one group is measured to have
-// in flight, divided by its rate; that of a stick is the way to memory and back.
+// in flight, divided by its rate.
 double LoadLatencyNs(const Requests& requests, uint64_t members, uint64_t cores,
                      const CardParameters& card, const Rates& rates) {
   // Memory is asked when the last member has, and the data pass all members one way round. Those of
   // one core go the shorter way.
-  const uint64_t farthest = std::min(cores, kFarthestHops);
-  const uint64_t hops = members > 1 ? kFarthestHops + members : 2 * farthest;
-  const double port_ns =
-      kStickOfRequest / Number(card.core.lx_port_bytes_per_cycle) * rates.cycle_ns;
-  const double stick_ns =
-      (rates.hop_ns * Number(hops) + ArrayNs(card.memory) + requests.row_ns +
-       kStickOfRequest / LinkBytesPerNs(card) + port_ns + IssueNs(card, rates)) /
-      (1 - RefreshShare(card.memory));
+  const uint64_t hops = members > 1 ? kFarthestHops + members : UnicastHops(cores);
+  const double stick_ns = StickLatencyNs(requests, hops, card, rates);
   const double all_ns = kBurstsOfStream * kBurstBytes / rates.stream;  // of all cores
   const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, members));
   const double whole_ns = std::max(all_ns - nearer_ns, all_ns / 2);
   return stick_ns + std::max(0.0, whole_ns - stick_ns) * (requests.bytes - kStickOfRequest) /
                         (kBurstBytes - kStickOfRequest);
+}
+
+double StoreLatencyNs(uint64_t cores, const CardParameters& card, const Rates& rates) {
+  return rates.hop_ns * Number(UnicastHops(cores)) + Number(card.memory.controller_ns) +
+         IssueNs(card, rates);
 }
 
 }  // namespace
@@ -78,6 +90,7 @@ Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters&
   Requests requests;
   requests.count = bytes / run * std::ceil(run / kBurstBytes);
   requests.bytes = bytes / requests.count;
+  requests.run_bytes = run;
   // Those of one instruction that lie within one window of device memory share their turn.
   const double window = Number(card.ring.request_window_bytes);
   const double reach = std::max(requests.bytes, runs.spacing == 0 ? window : Number(runs.spacing));
@@ -105,21 +118,46 @@ double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double mem
 
 double StoresNs(const Requests& requests, uint64_t cores, const CardParameters& card,
                 const Rates& rates) {
-  const uint64_t hops = 2 * std::min(cores, kFarthestHops);
-  const double latency_ns = rates.hop_ns * Number(hops) + Number(card.memory.controller_ns) +
-                            requests.bytes / LinkBytesPerNs(card) + IssueNs(card, rates);
+  const double latency_ns =
+      StoreLatencyNs(cores, card, rates) + requests.bytes / LinkBytesPerNs(card);
   return requests.count *
          std::max(latency_ns / Number(card.core.outstanding_stores), IssueNs(card, rates));
 }
 
-double PartialWritesNs(const Requests& requests, const CardParameters& card, const Rates& rates) {
-  if (card.memory.ecc != Ecc::kInline ||
-      card.memory.ecc_partial_write != EccPartialWrite::kReadFirst ||
-      std::fmod(requests.bytes, Number(card.memory.ecc_granule_bytes)) == 0)
+double TileLoadNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                  const Rates& rates) {
+  if (requests.count == 0) return 0;
+  const double latency_ns = StickLatencyNs(requests, UnicastHops(cores), card, rates);
+  const double data_ns = requests.bytes / LinkBytesPerNs(card);
+  const double rounds = std::max(1.0, requests.count / Number(card.core.outstanding_loads));
+  return std::max(latency_ns + requests.count * data_ns, rounds * (latency_ns + data_ns));
+}
+
+double TileStoreNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                   const Rates& rates) {
+  if (requests.count == 0) return 0;
+  const double latency_ns = StoreLatencyNs(cores, card, rates);
+  const double data_ns = requests.bytes / LinkBytesPerNs(card);
+  const double rounds = std::max(1.0, requests.count / Number(card.core.outstanding_stores));
+  return std::max(latency_ns + requests.count * data_ns, rounds * (latency_ns + data_ns));
+}
+
+double PartialWritesNs(const Requests& requests, const CardParameters& card) {
+  const MemoryConfig& memory = card.memory;
+  const double block = Number(memory.ecc_granule_bytes);
+  if (memory.ecc != Ecc::kInline || memory.ecc_partial_write != EccPartialWrite::kReadFirst ||
+      requests.count == 0 || std::fmod(requests.run_bytes, block) == 0)
     return 0;
-  const double more_ns =
-      Number(card.fast.single_stick_ps) / kPsPerNs - kStickOfRequest / rates.write;
-  return requests.count * std::max(0.0, more_ns);
+  // A channel takes so many writes in turn. If one of them is partial, the bus turns to the old
+  // check bytes and back, once for all that are.
+  const double writes = std::max(1.0, Number(memory.write_high - memory.write_low));
+  const double partial = 1 / std::ceil(requests.run_bytes / block);
+  const double turns = (1 - std::pow(1 - partial, writes)) / (writes * partial);
+  const double turn_ps = Number(memory.read_latency_ps + memory.t_rtw_gap_ps + memory.t_wtr_l_ps +
+                                2 * memory.t_ccd_l_ps);
+  const double ns = (turns * turn_ps + Number(memory.t_ccd_l_ps)) / kPsPerNs;
+  const double runs = requests.count * requests.bytes / requests.run_bytes;
+  return runs * ns / Number(memory.channels);
 }
 
 }  // namespace spyre::model

@@ -15,10 +15,11 @@
 namespace spyre::model {
 
 struct Requests {
-  double count = 0;    // of one core
-  double bytes = 0;    // of each
-  double row_ns = 0;   // that each waits for a row of memory to be opened
-  double stop_ns = 0;  // that each keeps the memory stop of the ring busy, if it is a multicast
+  double count = 0;      // of one core
+  double bytes = 0;      // of each
+  double run_bytes = 0;  // of those that follow each other in device memory
+  double row_ns = 0;     // that each waits for a row of memory to be opened
+  double stop_ns = 0;    // that each keeps the memory stop of the ring busy, if it is a multicast
 
   // How far they are like those of long runs, which lose nothing from 1 KiB on: 0 for sticks.
   double whole() const { return std::clamp((bytes - 128) / (1024 - 128), 0.0, 1.0); }
@@ -37,8 +38,14 @@ double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double mem
 double StoresNs(const Requests& requests, uint64_t cores, const CardParameters& card,
                 const Rates& rates);
 
-// What memory takes for results beyond their bytes: pieces of less than a block of check bytes have
-// the old ones read first.
-double PartialWritesNs(const Requests& requests, const CardParameters& card, const Rates& rates);
+// From the first request of a tile to the end of the last one, where nobody else asks.
+double TileLoadNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                  const Rates& rates);
+double TileStoreNs(const Requests& requests, uint64_t cores, const CardParameters& card,
+                   const Rates& rates);
+
+// What memory takes for results beyond their bytes: of blocks that share check bytes, those that
+// are written in part have the old ones read first.
+double PartialWritesNs(const Requests& requests, const CardParameters& card);
 
 }  // namespace spyre::model

@@ -229,6 +229,48 @@ TEST(KernelTime, PointwiseWorkIsBoundByMemoryOn32CoresAndByItsLoopOnOne) {
   EXPECT_EQ(TimeOf(Add(1, 64, 1), {}).bound, FormulaBound::kStart);
 }
 
+// A tile is loaded when the loop has left the one before the last: of one core, each tile of 16
+// sticks takes half of its load and its loop, but for the start and the end of a kernel.
+TEST(KernelTime, SmallTilesWaitForTheirLoads) {
+  const CardParameters card;
+  VectorWork work = Add(4096, 1024, 1);
+  work.loop = VectorLoop::kUnary;
+  work.bytes_read = work.bytes_written;
+  work.loop_sticks = 16;
+  const KernelTime time = TimeOf(work, card);
+  EXPECT_EQ(time.bound, FormulaBound::kStream);
+  CardParameters far = card;
+  far.memory.controller_ns += 100;
+  const double tiles = 4096.0 * 1024 / 64 / 16;
+  const double refresh =
+      1 - static_cast<double>(card.memory.t_rfc_ab_ps) / static_cast<double>(card.memory.t_refi_ps);
+  EXPECT_NEAR(TimeOf(work, far).loop_ns - time.loop_ns, tiles * 100 / 2 / refresh, tiles)
+      << "ns that 100 ns more to memory take";
+  work.loop_sticks = 64;
+  EXPECT_LT(Ns(work), 0.6 * time.ns);
+}
+
+// Of tiles of 5 sticks each second block of check bytes is written in part.
+TEST(KernelTime, TilesThatEndWithinABlockOfCheckBytesHaveTheOldOnesRead) {
+  VectorWork work = Add(8192, 4096, 32);
+  work.loop_sticks = 60;
+  work.store_runs = {5 * 128, 0};
+  const double partial_ns = Ns(work);
+  work.store_runs = {4 * 128, 0};
+  EXPECT_GT(partial_ns, 1.15 * Ns(work));
+}
+
+// Loops over what is in LX are no longer than two of its axes.
+TEST(KernelTime, ShortLoopsInLxPayForTheirStartsToo) {
+  VectorWork work = Add(4096, 1024, 1);
+  work.loop = VectorLoop::kReduce;
+  work.bytes_read = work.bytes_written = 0;
+  const double one_ns = TimeOf(work, {}).loop_ns;
+  work.loop_sticks = 16;
+  work.round_rows = 8;
+  EXPECT_GT(TimeOf(work, {}).loop_ns, 4 * one_ns);
+}
+
 TEST(KernelTime, RunsBelowAKibibyteAreSlower) {
   VectorWork work = Add(8192, 4096, 32);
   const double whole = Ns(work);
