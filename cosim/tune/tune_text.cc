@@ -64,7 +64,7 @@ std::string BestTable(const TuneResult& result, size_t width) {
 
 // On one line, and not all of a long list of tables.
 std::string OneLine(const std::string& reason) {
-  constexpr size_t kMost = 240;
+  constexpr size_t kMostCharacters = 240;
   std::string line;
   for (const char c : reason) {
     const bool is_space = c == ' ' || c == '\n';
@@ -74,7 +74,7 @@ std::string OneLine(const std::string& reason) {
       line += ' ';
     }
   }
-  return line.size() <= kMost ? line : line.substr(0, kMost) + " ...";
+  return line.size() <= kMostCharacters ? line : line.substr(0, kMostCharacters) + " ...";
 }
 
 // Plans that did not run, by their reasons.
