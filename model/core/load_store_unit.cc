@@ -18,6 +18,15 @@ LoadStoreUnit::LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Cor
 }
 
 uint64_t LoadStoreUnit::Execute(const Instruction& in) {
+  if (!Begin(in, local_ps())) return kLater;
+  SendBursts();
+  while (sending_) WaitForProgress();
+  AdvanceTo(box_.local_ps);
+  CheckFailed();
+  return kLater;
+}
+
+bool LoadStoreUnit::Begin(const Instruction& in, uint64_t start_ps) {
   if (in.op != (is_store_ ? Op::kStore : Op::kLoad))
     throw UnitFault{Status::ILLEGAL_INSTRUCTION, 0};
   const uint64_t lx = reg(in, 0);
@@ -35,12 +44,12 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   if (!IsStickAligned(device | device_row_stride | device_plane_stride | row_bytes)) {
     throw UnitFault{Status::MISALIGNED, device};
   }
-  const uint64_t start = local_ps();
   if (row_bytes == 0 || rows == 0 || planes == 0) {
-    Move& move = BeginMove({&in, start, 0, start, 0, true, {}});  // ends behind those before it
+    // It ends behind those before it.
+    Move& move = BeginMove({&in, start_ps, 0, start_ps, 0, true, {}});
     if (follows_paths()) move.path = path_;
     EndMoves();
-    return kLater;
+    return false;
   }
   uint64_t total = 0;
   if (__builtin_mul_overflow(row_bytes, rows, &total) ||
@@ -82,7 +91,7 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   transfer_.group = members;
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
-  box_.move = &BeginMove({&in, start, total, start, 0, false, {}});
+  box_.move = &BeginMove({&in, start_ps, total, start_ps, 0, false, {}});
   if (follows_paths()) box_.move->path = path_;
   box_.device = {device, device_row_stride, device_plane_stride};
   box_.lx = {lx, lx_row_stride, lx_plane_stride};
@@ -92,15 +101,23 @@ uint64_t LoadStoreUnit::Execute(const Instruction& in) {
   box_.rows = rows;
   box_.planes = planes;
   box_.plane = box_.row = 0;
-  box_.local_ps = start;
+  box_.local_ps = start_ps;
   box_.run = {};
   Translate();
   sending_ = true;
-  SendBursts();
-  while (sending_) WaitForProgress();
-  AdvanceTo(box_.local_ps);
-  CheckFailed();
-  return kLater;
+  return true;
+}
+
+// The next load, in place of the process, which sleeps. False: the process has to go on.
+bool LoadStoreUnit::BeginNext() {
+  if (is_store_ || failed_ || job().aborted) return false;  // stores wait for the kernel
+  try {
+    const Instruction* const next = GoOnAsleep(&box_.local_ps);
+    return next != nullptr && Begin(*next, box_.local_ps);
+  } catch (const UnitFault& fault) {
+    Fail(fault);
+    return false;
+  }
 }
 
 uint64_t LoadStoreUnit::LxBytesOfRun() const {
@@ -179,6 +196,21 @@ bool LoadStoreUnit::RenewRun() {
 void LoadStoreUnit::SendBursts() {
   if (in_send_) return;  // the loop below goes on with it
   in_send_ = true;
+  while (SendBox()) {
+    sending_ = false;
+    if (!failed_ && !job().aborted) {
+      box_.move->issued = true;
+      EndMoves();
+    }
+    if (!waiting_) break;
+    if (BeginNext()) continue;
+    progress_.notify();
+    break;
+  }
+  in_send_ = false;
+}
+
+bool LoadStoreUnit::SendBox() {
   Box& box = box_;
   const bool multicast = transfer_.group != 0;
   size_t& next = multicast ? next_multicast_ : next_unicast_;
@@ -189,28 +221,13 @@ void LoadStoreUnit::SendBursts() {
       continue;
     }
     Burst& burst = multicast ? multicasts_[next] : unicasts_[next].burst;
-    if (burst.waiting) {
-      in_send_ = false;
-      return;
-    }
+    if (burst.waiting) return false;
     if (!box.run.stands() && !RenewRun()) continue;
     const size_t place = next;
     next = next + 1 == places ? 0 : next + 1;
     Send(burst, place, std::min(kMaxBurstBytes, box.run.bytes()));
   }
-  in_send_ = false;
-  sending_ = false;
-  if (!failed_ && !job().aborted) {
-    box.move->issued = true;
-    EndMoves();
-  }
-  if (waiting_) progress_.notify();
-}
-
-void LoadStoreUnit::WaitForProgress() {
-  waiting_ = true;
-  WaitWhileAhead(progress_);
-  waiting_ = false;
+  return true;
 }
 
 void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {

@@ -27,6 +27,8 @@ class Sequencer {
     return pc_ < section_->code.size() ? &section_->code[pc_] : nullptr;
   }
   void Next() { ++pc_; }
+  // Undoes a Next, for who then leaves the instruction at hand to somebody else's.
+  void Back() { --pc_; }
   // Executes the one at hand, which every unit has (IsScalar). Throws UnitFault.
   void Execute();
   // Executes the one at hand and those behind it as long as they are scalar, neither wait nor

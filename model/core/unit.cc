@@ -129,8 +129,7 @@ void CoreUnit::RunSection(const Section& section) {
 // synchronise between them.
 void CoreUnit::RunPlain() {
   for (;;) {
-    const uint64_t sync_ps = std::max(NowPs(), owed_ps_) + quantum_ps_;
-    const uint64_t most = local_ps() + many_cycles_ps_ < sync_ps ? kManyCycles : 1;
+    const uint64_t most = local_ps() + many_cycles_ps_ < SyncPs() ? kManyCycles : 1;
     const uint64_t cycles = sequencer_.ExecutePlain(most);
     if (cycles == 0) return;
     Advance(cycles);
@@ -138,6 +137,28 @@ void CoreUnit::RunPlain() {
     if (most == 1) SyncIfFarAhead();
     if (cycles < most) return;
   }
+}
+
+const Instruction* CoreUnit::GoOnAsleep(uint64_t* local_ps) {
+  *local_ps = std::max(*local_ps, NowPs());
+  if (owed_ps_ > NowPs() || *local_ps + many_cycles_ps_ >= SyncPs() || core_.faults() != nullptr)
+    return nullptr;
+  sequencer_.Next();
+  const uint64_t cycles = sequencer_.ExecutePlain(kManyCycles);
+  if (cycles > 0) {
+    edge_.MoveBehind(*local_ps, cycles);
+    *local_ps = edge_.ps();
+    finished_ps_ = std::max(finished_ps_, *local_ps);
+  }
+  const Instruction* const next = sequencer_.Current();
+  if (next == nullptr || next->wait != 0 || Sequencer::IsScalar(next->op)) {
+    sequencer_.Back();  // the process goes to it
+    return nullptr;
+  }
+  current_ = next;
+  operands_ = {};
+  if (follows_paths()) path_.Until(*local_ps, Cause::kSequencer);
+  return next;
 }
 
 // The number that an address depends on; one access of the LX port.

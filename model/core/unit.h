@@ -73,9 +73,14 @@ class CoreUnit : public sc_core::sc_module {
   void Sync();  // kernel time catches up with local time; throws JobAborted
   // Waits for `event`; local time stays, unless the kernel passes it.
   void WaitWhileAhead(const sc_core::sc_event& event);
+  // While the unit's process sleeps in Execute, at local time `*local_ps`: goes on as the process
+  // would behind that instruction, and brings *local_ps up to date. Returns the next tensor
+  // instruction, for the caller to execute in place of the process, if nothing on the way there has
+  // to wait; null: the process has to go on. Throws UnitFault.
+  const Instruction* GoOnAsleep(uint64_t* local_ps);
   // What is owed does not count, and TakeToken has seen to that.
   void SyncIfFarAhead() {
-    if (local_ps() > std::max(NowPs(), owed_ps_) + quantum_ps_) Sync();
+    if (local_ps() > SyncPs()) Sync();
   }
   // For who counts cycles by itself: the first cycle of the core's clock at which SyncIfFarAhead
   // would synchronise.
@@ -103,6 +108,8 @@ class CoreUnit : public sc_core::sc_module {
   void Run();
   void RunSection(const Section& section);
   void RunPlain();
+  // What a sync bounds: local time must not pass it.
+  uint64_t SyncPs() const { return std::max(NowPs(), owed_ps_) + quantum_ps_; }
   int64_t NumberInLx(const Instruction& in);
   void TakeToken(unsigned token);
   void PayOwed();

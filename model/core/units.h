@@ -17,7 +17,8 @@ namespace spyre::model {
 // bursts. Instructions overlap and end in order.
 //
 // The unit's process starts an instruction and sleeps until all its bursts are on their way. When a
-// place becomes free, the call that says so sends the next burst, ahead of its time.
+// place becomes free, the call that says so sends the next burst, ahead of its time, and goes on to
+// the next load if that needs to wait for nothing else: the process is woken when it must wait.
 class LoadStoreUnit : public CoreUnit, private MulticastMember {
  public:
   LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Core& core,
@@ -88,13 +89,21 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     uint8_t* run_data;
   };
 
+  // Begins an instruction at a local time; false: it moves nothing, and has ended.
+  bool Begin(const Instruction& in, uint64_t start_ps);
+  bool BeginNext();
   uint64_t LxBytesOfRun() const;
   void Translate();
   // These two, false: it may not be accessed, and the unit has failed.
   bool BeginRun();
   bool RenewRun();
   void SendBursts();
-  void WaitForProgress();
+  bool SendBox();  // false: it needs a place that is not free
+  void WaitForProgress() {
+    waiting_ = true;
+    WaitWhileAhead(progress_);
+    waiting_ = false;
+  }
   void Send(Burst& burst, size_t place, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
   void PartnersWaited(const Burst& burst, const MulticastEnd& end);
