@@ -171,12 +171,14 @@ class alignas(64) Resource {
     if (start == last_end_ && end_ > begin_) {
       spans_[end_ - 1].end = end;
     } else {
-      Insert(end_, {start, end});
+      if (end_ == spans_.size()) MakeRoom();
+      spans_[end_++] = {start, end};
     }
     last_end_ = end;
   }
   // For a start before last_end_: the first gap that is long enough.
   __attribute__((noinline)) uint64_t TakeBetween(uint64_t earliest, uint64_t cycles) {
+    ForgetOld();
     uint64_t start = std::max(earliest, floor_);
     size_t at = end_;
     // Those that end before are out of the way. Usually that is all, or all but a few.
@@ -201,15 +203,24 @@ class alignas(64) Resource {
   }
   void Insert(size_t at, const Span& span) {
     if (end_ == spans_.size()) {
-      std::move(spans_.begin() + begin_, spans_.begin() + end_, spans_.begin());
       at -= begin_;
-      end_ = static_cast<uint16_t>(end_ - begin_);
-      begin_ = 0;
+      MakeRoom();
     }
-    for (size_t i = end_; i > at; --i) spans_[i] = spans_[i - 1];  // most often none
+    for (size_t i = end_; i > at; --i) spans_[i] = spans_[i - 1];
     spans_[at] = span;
     ++end_;
-    if (size_t{end_} - begin_ > kSpans) floor_ = spans_[begin_++].end;
+  }
+  // Whoever adds spans leaves this to whoever looks at them.
+  void ForgetOld() {
+    if (size_t{end_} - begin_ <= kSpans) return;
+    begin_ = static_cast<uint16_t>(end_ - kSpans);
+    floor_ = spans_[begin_ - 1].end;
+  }
+  void MakeRoom() {
+    ForgetOld();
+    std::move(spans_.begin() + begin_, spans_.begin() + end_, spans_.begin());
+    end_ = static_cast<uint16_t>(end_ - begin_);
+    begin_ = 0;
   }
 
   // What each reservation looks at comes first, in one line of the host's cache. In cycles.

@@ -64,13 +64,22 @@ struct LateAnswer {
   }
 };
 
-struct Transfer : tlm::tlm_extension<Transfer> {
+// What the initiator says of a transfer.
+struct TransferRequest {
   uint16_t function = 0;  // requester: 0 PF, n VF n
   uint16_t stop = 0;      // ring stop of the requester
-  uint16_t port = 0;      // set by the ring: its requester, of which a stop may have several
   uint32_t group = 0;     // multicast: mask of the cores that share this read, 0 unicast
   uint64_t flow = 0;      // correlation of the control block
   bool move_data = true;  // false: price the transfer, touch no data
+  FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
+  Pieces pieces;                          // of the payload's data
+  // Bytes of device memory from the start of this access to that of the next one of a row of
+  // accesses; 0: there is none.
+  uint64_t spacing = 0;
+};
+
+struct Transfer : tlm::tlm_extension<Transfer>, TransferRequest {
+  uint16_t port = 0;      // set by the ring: its requester, of which a stop may have several
   bool poisoned = false;  // set by the root complex: a read's data are marked as damaged
   bool peer = false;      // set by the root complex: another card has answered
   // A read that no answer came to, or a damaged one, may be sent again: set by the endpoint. Of a
@@ -80,13 +89,15 @@ struct Transfer : tlm::tlm_extension<Transfer> {
   // the answer is here, the same read is sent with it, and is answered.
   std::shared_ptr<LateAnswer> late;
   int msi_vector = -1;  // of an MSI: its vector, below the number that the host allows
-  FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   TransferClient* client = nullptr;
-  Pieces pieces;  // of the payload's data
-  // Bytes of device memory from the start of this access to that of the next one of a row of
-  // accesses; 0: there is none.
-  uint64_t spacing = 0;
   BurstTimes times;  // set by the ring and by memory
+
+  // For the next transfer on the ring.
+  void Ask(const TransferRequest& request, TransferClient* who) {
+    static_cast<TransferRequest&>(*this) = request;
+    client = who;
+    times = {};
+  }
 
   // Moves data by `work()`, which touches `ranges` of LX, now or in turn; not at all if none move.
   template <typename Work>

@@ -261,8 +261,7 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
     return;
   }
   Unicast& unicast = unicasts_[place];
-  unicast.payload.info = transfer_;
-  unicast.payload.info.client = &unicast;
+  unicast.payload.info.Ask(transfer_, &unicast);
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
   if (follows_paths()) {  // a multicast brings its own
     burst.path = path_;

@@ -18,8 +18,8 @@ class MulticastPort {
   void bind(MulticastTransport& transport) { port_.bind(transport); }
 
   // See MulticastBurst and MulticastTransport.
-  void Join(Transfer transfer, uint32_t place, uint64_t asks_ps, const Grant& grant, uint8_t* data,
-            const PathTime* path, MulticastMember& member) {
+  void Join(TransferRequest transfer, uint32_t place, uint64_t asks_ps, const Grant& grant,
+            uint8_t* data, const PathTime* path, MulticastMember& member) {
     RequireGrant(grant, kPermissionRead);
     transfer.function = grant.function();
     port_->JoinMulticast(

@@ -122,7 +122,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   std::list<Move> moves_;        // in the order of the program
   std::list<Move> ended_moves_;  // for use again, the latest first
   Box box_{};
-  Transfer transfer_;           // of the instruction at hand
+  TransferRequest transfer_;    // of the instruction at hand
   ClockCursor issue_;           // where the last burst or run left box_.local_ps
   bool sending_ = false;        // the box has bursts that have not been sent
   bool in_send_ = false;        // SendBursts is at work

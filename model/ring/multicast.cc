@@ -26,7 +26,7 @@ Ring::Group& Ring::GroupOf(uint32_t mask, int stop) {
   return *last;
 }
 
-void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
+void Ring::JoinMulticast(const TransferRequest& transfer, const MulticastBurst& burst,
                          MulticastMember& member) {
   const int stop = transfer.stop;
   Group& group = GroupOf(transfer.group, stop);
@@ -62,7 +62,7 @@ void Ring::JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
     EndMulticast(multicast, tlm::TLM_COMMAND_ERROR_RESPONSE, end.joined_ps);
     return;
   }
-  multicast.read.info = transfer;
+  multicast.read.info.Ask(transfer, &multicast);
   complete_.push_back(&multicast);
   multicast_event_.notify(sc_core::SC_ZERO_TIME);
 }
@@ -92,7 +92,6 @@ void Ring::ReadMulticast(Multicast& multicast) {
   tlm::tlm_generic_payload& read = multicast.read.Prepare(
       tlm::TLM_READ_COMMAND, multicast.address, multicast.members[first].data, multicast.bytes);
   multicast.read.info.stop = static_cast<uint16_t>(first);
-  multicast.read.info.client = &multicast;
   // The farthest member's request comes last.
   const uint64_t arrives_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
   const uint64_t at_memory_ps = Admit(multicast.read.info, multicast.bytes, arrives_ps);

@@ -49,7 +49,7 @@ class MulticastTransport : public virtual sc_core::sc_interface {
  public:
   // transfer: group, stop of the member, and the job's function, flow and data; the same for all
   // members but for the stop. Multicasts that a torn-down job leaves behind: Ring.
-  virtual void JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
+  virtual void JoinMulticast(const TransferRequest& transfer, const MulticastBurst& burst,
                              MulticastMember& member) = 0;
 };
 

@@ -58,7 +58,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void SetFaults(const FaultPort& port) { faults_ = port; }
   void Repair() { dead_.clear(); }  // the card is reset
 
-  void JoinMulticast(const Transfer& transfer, const MulticastBurst& burst,
+  void JoinMulticast(const TransferRequest& transfer, const MulticastBurst& burst,
                      MulticastMember& member) override;
   // Ends half-assembled multicasts of a job on these cores that is being torn down: their members
   // get an error.

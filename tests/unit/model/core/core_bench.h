@@ -79,7 +79,7 @@ class CoreBench : sc_core::sc_module, MulticastTransport {
     return tlm::TLM_COMPLETED;
   }
 
-  void JoinMulticast(const Transfer& /*transfer*/, const MulticastBurst& burst,
+  void JoinMulticast(const TransferRequest& /*transfer*/, const MulticastBurst& burst,
                      MulticastMember& member) override {
     asked.push_back(burst.asks_ps / 1000);
     MulticastEnd end{ring_status, 0};
