@@ -120,6 +120,12 @@ struct Operation {
   runtime::CollectiveAlgorithm algorithm;
   size_t cards;
 };
+
+void PrintTo(const Operation& operation, std::ostream* out) {
+  *out << runtime::TraceName(operation.collective) << "By_" << runtime::Name(operation.algorithm)
+       << "Of" << operation.cards;
+}
+
 class Collectives : public ::testing::TestWithParam<Operation> {};
 
 TEST_P(Collectives, AreRightAndMoveTheBytesOfTheirPlan) {
@@ -162,11 +168,7 @@ std::vector<Operation> Operations() {
   return operations;
 }
 INSTANTIATE_TEST_SUITE_P(MultiCard, Collectives, ::testing::ValuesIn(Operations()),
-                         [](const auto& test) {
-                           return fmt::format(
-                               "{}By_{}Of{}", runtime::TraceName(test.param.collective),
-                               runtime::Name(test.param.algorithm), test.param.cards);
-                         });
+                         ::testing::PrintToStringParamName());
 
 const std::vector<std::string> kMatmul = {"cards.count=4", "workload.m=64", "workload.k=128",
                                           "workload.n=128", "card.cores=8"};

@@ -62,9 +62,8 @@ struct Case {
   size_t ranks;
 };
 
-std::string NameOf(const ::testing::TestParamInfo<Case>& info) {
-  return std::string(TraceName(info.param.collective)) + "By_" + Name(info.param.algorithm) + "Of" +
-         std::to_string(info.param.ranks);
+void PrintTo(const Case& test, std::ostream* out) {
+  *out << TraceName(test.collective) << "By_" << Name(test.algorithm) << "Of" << test.ranks;
 }
 
 std::vector<Case> Cases() {
@@ -142,7 +141,7 @@ TEST_P(Plans, HaveRoundsWhoseStepsDoNotTouchEachOther) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, Plans, ::testing::ValuesIn(Cases()), NameOf);
+INSTANTIATE_TEST_SUITE_P(Collectives, Plans, ::testing::ValuesIn(Cases()), ::testing::PrintToStringParamName());
 
 TEST(PlanBytes, AreThoseOfTheAlgorithm) {
   using C = Collective;

@@ -23,6 +23,11 @@ struct Setting {
   bool pipelined;
 };
 
+void PrintTo(const Setting& setting, std::ostream* out) {
+  *out << (setting.function == 0 ? "PF_" : "VF_") << setting.scheduling
+       << (setting.pipelined ? "_pipelined" : "_serial");
+}
+
 class MemoryLifetime : public testing::TestWithParam<Setting> {
  protected:
   MemoryLifetime() {
@@ -57,10 +62,8 @@ std::vector<Setting> Settings() {
   }
   return settings;
 }
-INSTANTIATE_TEST_SUITE_P(All, MemoryLifetime, testing::ValuesIn(Settings()), [](const auto& i) {
-  return std::string(i.param.function == 0 ? "PF_" : "VF_") + i.param.scheduling +
-         (i.param.pipelined ? "_pipelined" : "_serial");
-});
+INSTANTIATE_TEST_SUITE_P(All, MemoryLifetime, testing::ValuesIn(Settings()),
+                         testing::PrintToStringParamName());
 
 TEST_P(MemoryLifetime, TheNextOwnersBytesAreHisAlone) {
   for (const MemoryKind kind : {MemoryKind::kTensor, MemoryKind::kProgram}) {
