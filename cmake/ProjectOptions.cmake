@@ -50,9 +50,7 @@ endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp") # ccache compares contents
 endif()
-if(SPYRE_FUZZ)
-  # Of the product, not of tests, which are half of what is compiled.
-  set(SPYRE_FUZZ_OPTION -fsanitize=fuzzer-no-link)
+if(SPYRE_FUZZ) # what is compiled for it: tests/fuzz/parsers
   add_link_options(-fsanitize=fuzzer-no-link)
 endif()
 if(SPYRE_SANITIZE)
@@ -70,7 +68,6 @@ foreach(header precompiled precompiled_json precompiled_systemc)
   target_link_libraries(spyre_${header} PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)
   target_precompile_headers(spyre_${header} PRIVATE ${PROJECT_SOURCE_DIR}/cmake/${header}.h)
   set_target_properties(spyre_${header} PROPERTIES POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
-  target_compile_options(spyre_${header} PRIVATE ${SPYRE_FUZZ_OPTION})
 endforeach()
 target_link_libraries(spyre_precompiled_systemc PUBLIC SystemC::systemc)
 
@@ -79,7 +76,6 @@ set(SPYRE_UNIT_FILES 100) # with CMAKE_UNITY_BUILD, as many files are one transl
 # How a library of the product is compiled: HEADER is the precompiled one, OPTIMISATION that of a release, -O3 if empty.
 function(spyre_product_library library header optimisation)
   target_precompile_headers(${library} REUSE_FROM ${header})
-  target_compile_options(${library} PRIVATE ${SPYRE_FUZZ_OPTION})
   set_target_properties(${library} PROPERTIES UNITY_BUILD_BATCH_SIZE ${SPYRE_UNIT_FILES} POSITION_INDEPENDENT_CODE ${SPYRE_PIC})
   if(optimisation)
     target_compile_options(${library} PRIVATE $<$<CONFIG:Release>:${optimisation}>)
