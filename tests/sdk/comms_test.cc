@@ -179,8 +179,8 @@ TEST_F(SdkCommsRank, DISABLED_WaitsOnTheHost) {
   Finish(world_->barrier());
 }
 
-// While it lives, this process and those that it starts share one processor with a thread that never
-// waits.
+// While it lives, this process and those that it starts share one processor with a thread that
+// never waits.
 class BusyMachine {
  public:
   BusyMachine() {

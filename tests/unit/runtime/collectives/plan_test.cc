@@ -141,7 +141,8 @@ TEST_P(Plans, HaveRoundsWhoseStepsDoNotTouchEachOther) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Collectives, Plans, ::testing::ValuesIn(Cases()), ::testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Collectives, Plans, ::testing::ValuesIn(Cases()),
+                         ::testing::PrintToStringParamName());
 
 TEST(PlanBytes, AreThoseOfTheAlgorithm) {
   using C = Collective;
