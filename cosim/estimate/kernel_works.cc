@@ -29,6 +29,15 @@ uint64_t Get(const compiler::DimensionSizes& sizes, const char* name) {
   return found == sizes.end() ? 1 : static_cast<uint64_t>(found->second);
 }
 
+// Of the groups that load an operand together.
+uint64_t HopsOf(const compiler::KernelProblem& problem, size_t operand) {
+  const int column = problem.operands[operand].group_column;
+  std::vector<uint32_t> groups;
+  for (int core = 0; column >= 0 && core < problem.cores(); ++core)
+    groups.push_back(static_cast<uint32_t>(problem.columns->At(column, core)));
+  return FarthestHops(groups);
+}
+
 MatmulWork MatmulOf(const compiler::KernelProblem& problem) {
   MatmulWork work;
   const auto divide = [&](const char* name, uint64_t& size, uint64_t& parts) {
@@ -54,6 +63,8 @@ MatmulWork MatmulOf(const compiler::KernelProblem& problem) {
   strides.out_m = stride(kOut, "m");
   strides.out_n = stride(kOut, "n");
   SetRuns(work, strides);
+  work.a_hops = HopsOf(problem, kA);
+  work.b_hops = HopsOf(problem, kB);
   return work;
 }
 

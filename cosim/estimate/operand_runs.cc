@@ -41,6 +41,18 @@ MemoryRuns StoreRuns(BoxSide rows, BoxSide planes) {
   return {all ? planes.count * bytes : bytes, 0};
 }
 
+uint64_t FarthestHops(const std::vector<uint32_t>& groups) {
+  // Clockwise from memory come core 0 and those after it.
+  constexpr int kCores = 32;
+  int farthest = 0;
+  for (const uint32_t group : groups) {
+    if (group == 0) continue;
+    const int first = __builtin_ctz(group), last = kCores - 1 - __builtin_clz(group);
+    farthest = std::max(farthest, std::min(last + 1, kCores - first));
+  }
+  return static_cast<uint64_t>(farthest);
+}
+
 void SetRuns(model::MatmulWork& work, const MatmulStrides& strides) {
   const uint64_t chunk = work.chunk_sticks();
   const uint64_t k = std::min(chunk * kStickElements, std::max<uint64_t>(1, work.k / work.k_parts));

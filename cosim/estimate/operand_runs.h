@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "model/formula/kernel_work.h"
 
@@ -23,6 +24,10 @@ struct MatmulStrides {
 
 // Into work.a_runs, b_runs and out_runs; its tile has been chosen.
 void SetRuns(model::MatmulWork& work, const MatmulStrides& strides);
+
+// Stops of the ring from memory to the last core of the farthest of these groups, each a mask of
+// cores of a card; the data go one way round, the way that is nearer.
+uint64_t FarthestHops(const std::vector<uint32_t>& groups);
 
 // One side of the box of sticks that an instruction loads or stores.
 struct BoxSide {

@@ -2,6 +2,7 @@
 #include "cosim/estimate/step_work.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 #include "base/error.h"
@@ -110,7 +111,24 @@ class StepOfBundle {
     strides.out_m = stride(Output(), m);
     strides.out_n = stride(Output(), n);
     SetRuns(work, strides);
+    if (work.a_sharers() > 1) work.a_hops = HopsOf(first);
+    if (work.b_sharers() > 1) work.b_hops = HopsOf(second);
     return work;
+  }
+
+  // Of the groups of cores that have the same part of a tensor.
+  uint64_t HopsOf(const SdscTensor& tensor) const {
+    std::map<std::vector<int>, uint32_t> groups;
+    for (size_t i = 0; i < dsc_.cores.size(); ++i) {
+      std::vector<int> part;
+      for (size_t dim = 0; dim < dsc_.dims.size(); ++dim)
+        if (Walks(tensor, dim)) part.push_back(dsc_.slice[i][dim]);
+      groups[part] |= 1u << dsc_.cores[i];
+    }
+    std::vector<uint32_t> masks;
+    masks.reserve(groups.size());
+    for (const auto& [part, mask] : groups) masks.push_back(mask);
+    return FarthestHops(masks);
   }
 
   static int StickDim(const SdscTensor& tensor) {

@@ -65,13 +65,13 @@ struct ChunkLoad : Load {
 struct ChunkPart {
   // filled: the part of the chunks' sticks that is there, where not all cores have as many.
   ChunkPart(double bytes_of_core, double filled, const MemoryRuns& runs, uint64_t sharers,
-            double memory_rate, const MatmulWork& work, const CardParameters& card,
+            uint64_t hops, double memory_rate, const MatmulWork& work, const CardParameters& card,
             const Rates& rates)
       : requests(RequestsFor(bytes_of_core, runs, card)) {
     const double groups = filled * Number(work.cores() / sharers);
     bytes = groups * bytes_of_core;
     memory_ns = bytes / memory_rate;
-    stream_ns = LoadsNs(requests, sharers, work.cores(), card, rates);
+    stream_ns = LoadsNs(requests, {sharers, hops, work.cores()}, card, rates);
     if (sharers > 1) {
       stop_ns = requests.count * groups * requests.stop_ns;
     } else if (work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
@@ -149,9 +149,10 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   // Weights that go to one core each, from regions that lie powers of two apart.
   const bool strided = work.b_sharers() == 1 && work.cores() > kCoresOfOneSide;
   const ChunkPart a(work.a_in_lx ? 0 : row_bytes * Number(work.tile_m), m_filled, work.a_runs,
-                    work.a_sharers(), rates.read, work, card, rates);
+                    work.a_sharers(), work.a_hops, rates.read, work, card, rates);
   const ChunkPart b(work.b_in_lx ? 0 : row_bytes * Number(work.tile_n), n_filled, work.b_runs,
-                    work.b_sharers(), strided ? rates.strided_read : rates.read, work, card, rates);
+                    work.b_sharers(), work.b_hops, strided ? rates.strided_read : rates.read, work,
+                    card, rates);
 
   const double out_bytes = work.out_in_lx ? 0 : Number(work.tile_m * work.tile_n) * kElementBytes;
   // The last core of those that divide k has the sum.

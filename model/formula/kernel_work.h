@@ -32,6 +32,9 @@ struct MatmulWork {
   CoreletUse corelets = CoreletUse::kOne;
   bool a_in_lx = false, b_in_lx = false, out_in_lx = false;  // and so do not pass the ring
   MemoryRuns a_runs, b_runs, out_runs;  // of a chunk of an operand, and of a tile of results
+  // Stops of the ring from memory to the last core of the farthest group that shares an operand; 0:
+  // as many as its members.
+  uint64_t a_hops = 0, b_hops = 0;
 
   uint64_t cores() const { return batch_parts * outer_parts * m_parts * k_parts * n_parts; }
   // Cores that take the same part of an operand, by a multicast.

@@ -64,14 +64,15 @@ uint64_t UnicastHops(uint64_t cores) { return 2 * std::min(cores, kFarthestHops)
 
 // Of a load. That of a whole burst is what a stream into one core or one group is measured to have
 // in flight, divided by its rate.
-double LoadLatencyNs(const Requests& requests, uint64_t members, uint64_t cores,
-                     const CardParameters& card, const Rates& rates) {
+double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
+                     const Rates& rates) {
   // Memory is asked when the last member has, and the data pass all members one way round. Those of
   // one core go the shorter way.
-  const uint64_t hops = members > 1 ? kFarthestHops + members : UnicastHops(cores);
+  const uint64_t hops = group.members > 1 ? kFarthestHops + std::max(group.hops, group.members)
+                                          : UnicastHops(group.cores);
   const double stick_ns = StickLatencyNs(requests, hops, card, rates);
   const double all_ns = kBurstsOfStream * kBurstBytes / rates.stream;  // of all cores
-  const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, members));
+  const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, group.members));
   const double whole_ns = std::max(all_ns - nearer_ns, all_ns / 2);
   return stick_ns + std::max(0.0, whole_ns - stick_ns) * (requests.bytes - kStickOfRequest) /
                         (kBurstBytes - kStickOfRequest);
@@ -103,11 +104,11 @@ Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters&
   return requests;
 }
 
-double LoadsNs(const Requests& requests, uint64_t members, uint64_t cores,
-               const CardParameters& card, const Rates& rates) {
+double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
+               const Rates& rates) {
   const uint64_t places =
-      members > 1 ? card.core.outstanding_multicasts : card.core.outstanding_loads;
-  const double latency_ns = LoadLatencyNs(requests, members, cores, card, rates);
+      group.members > 1 ? card.core.outstanding_multicasts : card.core.outstanding_loads;
+  const double latency_ns = LoadLatencyNs(requests, group, card, rates);
   return requests.count * std::max(latency_ns / Number(places), IssueNs(card, rates));
 }
 

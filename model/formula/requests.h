@@ -28,10 +28,15 @@ struct Requests {
 // Those that bring or take so many bytes of a core.
 Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters& card);
 
-// What they take if nothing but their latency limits them. members: of the multicast group that
-// each is for, 1 for those of one core; of 32 cores at most. cores: that the kernel works on.
-double LoadsNs(const Requests& requests, uint64_t members, uint64_t cores,
-               const CardParameters& card, const Rates& rates);
+// Who a load is for: the members of a multicast group, which ends so many stops of the ring from
+// memory, or one of so many cores.
+struct LoadGroup {
+  uint64_t members = 1, hops = 0;
+  uint64_t cores = 1;  // that the kernel works on
+};
+// What they take if nothing but their latency limits them.
+double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
+               const Rates& rates);
 // The same where memory is busy for so long with them and with others: short requests come at any
 // time, and wait for those before them.
 double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns);

@@ -66,5 +66,14 @@ TEST(OperandRuns, OfATransposedOperandTheSticksHoldTheOtherDimension) {
   Expect(work.b_runs, 128 * kStick, 0);
 }
 
+// Memory lies between cores 31 and 0.
+TEST(OperandRuns, AGroupEndsWhereItsLastCoreIsTheNearerWayRound) {
+  EXPECT_EQ(FarthestHops({0x0000000F}), 4u);
+  EXPECT_EQ(FarthestHops({0xF0000000}), 4u);
+  EXPECT_EQ(FarthestHops({0x0003C000}), 18u) << "cores 14 to 17";
+  EXPECT_EQ(FarthestHops({0xFFFFFFFF}), 32u);
+  EXPECT_EQ(FarthestHops({0x11111111, 0x22222222}), 30u) << "each fourth core";
+}
+
 }  // namespace
 }  // namespace spyre::cosim::operand_runs_test
