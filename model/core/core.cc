@@ -111,18 +111,17 @@ uint8_t* Core::Lx(uint64_t address, uint64_t bytes) {
 bool Core::TryTakeToken(unsigned token) {
   Tokens& tokens = tokens_[token];
   const uint64_t now = NowPs();
-  const auto later = std::find_if(tokens.to_come.begin(), tokens.to_come.end(),
-                                  [now](const Tokens::Given& given) { return given.at_ps > now; });
-  if (later != tokens.to_come.begin()) {
-    const auto count = later - tokens.to_come.begin();
-    tokens.giver = std::prev(later)->giver;
+  uint32_t here = 0;
+  while (here < tokens.to_come.size() && tokens.to_come[here].at_ps <= now) ++here;
+  if (here > 0) {
+    tokens.giver = tokens.to_come[here - 1].giver;
     TokenPaths& paths = token_paths_[token];
     if (!paths.to_come.empty()) {
-      paths.latest = paths.to_come[static_cast<size_t>(count) - 1];
-      paths.to_come.erase(paths.to_come.begin(), paths.to_come.begin() + count);
+      paths.latest = paths.to_come[here - 1];
+      paths.to_come.erase(paths.to_come.begin(), paths.to_come.begin() + here);
     }
-    tokens.count += static_cast<uint32_t>(count);
-    tokens.to_come.erase(tokens.to_come.begin(), later);
+    tokens.count += here;
+    tokens.to_come.erase(tokens.to_come.begin(), tokens.to_come.begin() + here);
   }
   if (tokens.count == 0) return false;
   tokens.expected = false;  // another unit that waits for it wakes up as well, and asks again

@@ -63,8 +63,9 @@ uint64_t MemoryChannels::Submit(const Access& access) {
                               access.address, static_cast<uint32_t>(access.bytes),
                               access.write,   access.requester};
   const size_t kind = access.write ? 1 : 0;
-  if (classes_ == 1 && arriving_[kind].empty() && IsWholeRounds(request)) {
-    SubmitRounds(request);  // the door puts it in order once, too
+  const Rounds rounds = WholeRounds(request);
+  if (classes_ == 1 && arriving_[kind].empty() && rounds.count > 0) {
+    SubmitRounds(request, rounds);  // the door puts it in order once, too
     next_ps_ = std::min(next_ps_, next_decision_ps_[leader_[0]]);
   } else {
     arriving_[kind].Push(request, access.arrival_ps, access.requester);
@@ -73,12 +74,14 @@ uint64_t MemoryChannels::Submit(const Access& access) {
   return next_ps_;
 }
 
-bool MemoryChannels::IsWholeRounds(const MemoryRequest& access) const {
-  return by_round_.Divide(access.address).rest == 0 && by_round_.Divide(access.bytes).rest == 0;
+MemoryChannels::Rounds MemoryChannels::WholeRounds(const MemoryRequest& access) const {
+  const Divisor::Result at = by_round_.Divide(access.address);
+  const Divisor::Result bytes = by_round_.Divide(access.bytes);
+  return {at.quotient, at.rest == 0 && bytes.rest == 0 ? bytes.quotient : 0};
 }
 
 MemoryChannels::Mask MemoryChannels::AskedBy(const MemoryRequest& access) const {
-  if (IsWholeRounds(access)) return all_;
+  if (WholeRounds(access).count > 0) return all_;
   Mask asked = 0;
   map_.ForEachPiece(access.address, access.bytes,
                     [&](const ChannelAddress& at, uint32_t) { asked |= Bit(at.channel); });
@@ -106,8 +109,9 @@ uint64_t MemoryChannels::FindNextDecision() const {
 void MemoryChannels::HandOver(uint64_t now_ps) {
   for (Arrivals& arriving : arriving_) {
     for (; !arriving.empty() && SeenPs(arriving.front()) <= now_ps; arriving.Pop()) {
-      if (IsWholeRounds(arriving.front())) {
-        SubmitRounds(arriving.front());
+      const Rounds rounds = WholeRounds(arriving.front());
+      if (rounds.count > 0) {
+        SubmitRounds(arriving.front(), rounds);
       } else {
         SubmitPieces(arriving.front());
       }
@@ -116,12 +120,10 @@ void MemoryChannels::HandOver(uint64_t now_ps) {
 }
 
 // A block of each channel a round, all at the same address in their channels.
-void MemoryChannels::SubmitRounds(const MemoryRequest& access) {
+void MemoryChannels::SubmitRounds(const MemoryRequest& access, const Rounds& rounds) {
   MemoryRequest piece = access;
   piece.bytes = static_cast<uint32_t>(interleave_);
-  const uint64_t first = by_round_.Quotient(access.address);
-  const uint64_t rounds = by_round_.Quotient(access.bytes);
-  for (uint64_t round = first; round < first + rounds; ++round) {
+  for (uint64_t round = rounds.first; round < rounds.first + rounds.count; ++round) {
     piece.address = round * interleave_;
     const QueuedRequest located = channels_.front().Locate(piece);
     ForEachChannel(leaders_, [&](size_t leader) { SubmitTo(leader, piece, located); });

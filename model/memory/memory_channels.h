@@ -85,12 +85,16 @@ class MemoryChannels {
   uint64_t SeenPs(const MemoryRequest& access) const {
     return clock_.RoundedUp(access.arrival_ps) * clock_.value();
   }
-  bool IsWholeRounds(const MemoryRequest& access) const;
+  // The rounds of the interleave that an access covers whole; count 0: there is a part of one.
+  struct Rounds {
+    uint64_t first, count;
+  };
+  Rounds WholeRounds(const MemoryRequest& access) const;
   // The channels that an access goes to.
   Mask AskedBy(const MemoryRequest& access) const;
   // Of all channels, accesses to come among them.
   uint64_t FindNextDecision() const;
-  void SubmitRounds(const MemoryRequest& access);
+  void SubmitRounds(const MemoryRequest& access, const Rounds& rounds);
   void SubmitPieces(const MemoryRequest& access);
   void SubmitTo(size_t leader, const MemoryRequest& request, const QueuedRequest& located);
   // Those members of a class that are not asked for the same as its leader leave it.
