@@ -30,6 +30,29 @@ TEST(Clock, AMillionCyclesOneByOneAreAMillionCyclesAtOnce) {
   }
 }
 
+TEST(Clock, APlaceMovesFromAnyTimeToWhereTheClockIsSoManyCyclesLater) {
+  for (const uint64_t mhz : kMhz) {
+    Clock clock(mhz);
+    ClockCursor cursor(clock);
+    for (const uint64_t percent : {uint64_t{100}, uint64_t{40}}) {
+      clock.SetPace(kMillion, percent);
+      cursor.SetPace(kMillion, percent);
+      // Around the ends of microseconds, where edges of all of these clocks fall together.
+      for (uint64_t ps = 3 * kMillion - 3000; ps < 3 * kMillion + 3000; ps += 7) {
+        for (const uint64_t cycles : {0, 1, 3, 70'000}) {
+          cursor.MoveBehind(ps, cycles);
+          ASSERT_EQ(cursor.ps(), clock.After(ps, cycles))
+              << mhz << " MHz, " << cycles << " cycles from " << ps << " ps";
+        }
+        cursor.MoveTo(ps);
+        const uint64_t edge = cursor.ps();
+        cursor.MoveBehind(edge, 2);
+        ASSERT_EQ(cursor.ps(), clock.After(edge, 2)) << mhz << " MHz from its own edge";
+      }
+    }
+  }
+}
+
 TEST(Clock, CyclesTakeTheirExactTimeRoundedUpOnce) {
   const Clock clock(1100);
   EXPECT_EQ(clock.Edge(1), 910u) << "909.09 ps";
