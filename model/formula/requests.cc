@@ -35,7 +35,8 @@ double RowBytes(const MemoryConfig& memory) {
   if (memory.ecc != Ecc::kInline) return Number(memory.page_bytes);
   const double granule = Number(memory.ecc_granule_bytes);
   const double burst = Number(memory.burst_length * memory.channel_bits) / 8;
-  return std::floor(Number(memory.page_bytes) / (granule + burst)) * granule;
+  return std::max(kStickOfRequest,
+                  std::floor(Number(memory.page_bytes) / (granule + burst)) * granule);
 }
 
 // From the arrival of a read of a stick at memory, whose row is open, to its data: bursts of data
@@ -113,7 +114,8 @@ double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParam
 }
 
 double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns) {
-  // What a whole burst waits for is in the rates that were measured.
+  // The share of the time in which memory is busy decides how many wait, so that the longer of the
+  // two takes little more. What a whole burst waits for is in the rates that were measured.
   return std::hypot(loads_ns, memory_ns * (1 - requests.whole()));
 }
 
