@@ -2,7 +2,6 @@
 // Collectives of programs that drive a card each, under `spyre-cosim exec --cards N`: the ranks are
 // tests of this executable that only run so.
 #include <gmock/gmock.h>
-#include <sched.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -179,35 +178,27 @@ TEST_F(SdkCommsRank, DISABLED_WaitsOnTheHost) {
   Finish(world_->barrier());
 }
 
-// While it lives, this process and those that it starts share one processor with a thread that
-// never waits.
+// While it lives, the machine has more to do than it has processors.
 class BusyMachine {
  public:
   BusyMachine() {
-    sched_getaffinity(0, sizeof before_, &before_);
-    int first = 0;
-    while (!CPU_ISSET(first, &before_)) ++first;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(first, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    thread_ = std::thread([this] {
-      while (!over_) {
-      }
-    });
+    for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency() + 1; ++i) {
+      threads_.emplace_back([this] {
+        while (!over_) {
+        }
+      });
+    }
   }
   ~BusyMachine() {
     over_ = true;
-    thread_.join();
-    sched_setaffinity(0, sizeof before_, &before_);
+    for (std::thread& thread : threads_) thread.join();
   }
   BusyMachine(const BusyMachine&) = delete;
   BusyMachine& operator=(const BusyMachine&) = delete;
 
  private:
-  cpu_set_t before_;
   std::atomic<bool> over_{false};
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 // `--gtest_filter=NAME` of this executable as so many ranks.
