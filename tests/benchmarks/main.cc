@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/input_guard.h"
 #include "tests/benchmarks/budgets.h"
 #include "tests/benchmarks/instructions.h"
 #include "tests/benchmarks/openblas.h"
@@ -98,6 +99,7 @@ int Main(int argc, char** argv) {
   if (!compare.empty()) fmt::print("\n{}", ToText(Compare(earlier, results)));
   if (!page.empty()) {
     std::string text = ReadFile(page, "page");
+    NoteOwn(page);  // it is written anew, with what it has beside the tables
     if (!budgets.empty()) text = WithTable(text, kBudgets, budgets, page);
     if (!transports.empty()) text = WithTable(text, kTransports, transports, page);
     WriteFile(page, text, "page");

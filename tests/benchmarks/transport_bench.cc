@@ -118,7 +118,7 @@ void BM_Copy64MiB(benchmark::State& state, const std::string& by) {
   Opened card(by);
   driver::PhysicalFunction physical(*card.device);
   driver::HostBuffer buffer(*card.transport, 0, kCopyBytes);
-  constexpr uint64_t kAt = 8ull << 30;
+  constexpr uint64_t kAt = 1ull << 30;
   physical.MapRange(kAt, kCopyBytes, 3);
   ControlBlock copy;
   copy.opcode = static_cast<uint8_t>(Opcode::DMA_IN);
