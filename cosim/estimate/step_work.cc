@@ -207,6 +207,7 @@ class StepOfBundle {
     std::vector<size_t> tensors(dsc_.inputs.begin(), dsc_.inputs.end());
     tensors.push_back(static_cast<size_t>(dsc_.outputs.front()));
     std::vector<std::vector<int64_t>> strides;
+    strides.reserve(tensors.size());
     for (const size_t tensor : tensors)
       strides.push_back(compiler::DimStrides(dsc_, dsc_.tensors[tensor]));
     std::vector<StreamAxis> axes;
