@@ -98,18 +98,21 @@ class StepOfBundle {
     work.b_in_lx = second.in_lx;
     work.out_in_lx = Output().in_lx;
     ChooseTile(work, lx_bytes_);
-    const auto stride = [&](const SdscTensor& tensor, int dim) {
-      return dim < 0 ? 0 : compiler::DimStrides(dsc_, tensor)[static_cast<size_t>(dim)];
+    const auto stride = [](const std::vector<int64_t>& of_tensor, int dim) {
+      return dim < 0 ? 0 : of_tensor[static_cast<size_t>(dim)];
     };
+    const std::vector<int64_t> a = compiler::DimStrides(dsc_, first),
+                               b = compiler::DimStrides(dsc_, second),
+                               out = compiler::DimStrides(dsc_, Output());
     MatmulStrides strides;
     strides.a_transposed = k >= 0 && StickDim(first) != k;
     strides.b_transposed = k >= 0 && StickDim(second) == k;
-    strides.a_m = stride(first, m);
-    strides.a_k = stride(first, k);
-    strides.b_k = stride(second, k);
-    strides.b_n = stride(second, n);
-    strides.out_m = stride(Output(), m);
-    strides.out_n = stride(Output(), n);
+    strides.a_m = stride(a, m);
+    strides.a_k = stride(a, k);
+    strides.b_k = stride(b, k);
+    strides.b_n = stride(b, n);
+    strides.out_m = stride(out, m);
+    strides.out_n = stride(out, n);
     SetRuns(work, strides);
     if (work.a_sharers() > 1) work.a_hops = HopsOf(first);
     if (work.b_sharers() > 1) work.b_hops = HopsOf(second);

@@ -10,9 +10,13 @@
 namespace spyre::cosim {
 namespace {
 
+// More than any tile at most: a file may name dimensions that no tensor has together.
 int64_t Sticks(const std::vector<StreamAxis>& axes) {
+  constexpr int64_t kMost = int64_t{1} << 46;  // of one tensor (super_dsc_tensors.cc)
   int64_t sticks = 1;
-  for (const StreamAxis& axis : axes) sticks *= static_cast<int64_t>(axis.slice);
+  for (const StreamAxis& axis : axes) {
+    if (__builtin_mul_overflow(sticks, axis.slice, &sticks) || sticks > kMost) return kMost;
+  }
   return sticks;
 }
 

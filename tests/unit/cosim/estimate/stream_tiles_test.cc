@@ -42,6 +42,16 @@ TEST(StreamTiles, ATileHasTheTwoAxesThatAreNearest) {
       << "of what is in LX already too";
 }
 
+// Of a file: the product of the two is 2^80.
+TEST(StreamTiles, AxesThatNoTensorHasTogetherHaveTheTileOfLongOnes) {
+  const auto tile = [](uint64_t slice) {
+    const std::vector<StreamAxis> axes = {{slice, {kStick, 0}, false}, {slice, {0, kStick}, false}};
+    return ChooseStreamTile(axes, 1, false, compiler::kPublicThroughTile).sticks();
+  };
+  EXPECT_EQ(tile(uint64_t{1} << 40), tile(uint64_t{1} << 20));
+  EXPECT_GT(tile(uint64_t{1} << 40), 1u);
+}
+
 TEST(StreamTiles, AReductionAlongSticksKeepsAsManyRowsAsItCan) {
   const std::vector<StreamAxis> axes = {{256, {kStick, kStick}, false},
                                         {16, {2048 * kStick, 0}, true}};
