@@ -47,15 +47,14 @@ const ProgramBundle* ProgramBundles::Find(const uint8_t* image, uint64_t bytes, 
   found->compiled = place;
   try {
     compiler::Bundle bundle = compiler::ReadBundle(place);
-    compiler::BindSegments(bundle);
+    const std::vector<compiler::ArgumentUse> uses = compiler::BindSegments(bundle);
     for (const std::string& file : bundle.files) {
       const std::string origin = OriginOf(place / file);
       std::vector<std::string>& origins = found->origins;
       if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end())
         origins.push_back(origin);
     }
-    const std::vector<ArgumentShape> shapes =
-        ShapesOfImages(bundle, compiler::ArgumentUses(bundle));
+    const std::vector<ArgumentShape> shapes = ShapesOfImages(bundle, uses);
     found->launched = PlanBundle(BundleSettingsOf(config_), std::move(bundle), shapes).launched;
   } catch (const Error& refused) {
     why = refused.what();

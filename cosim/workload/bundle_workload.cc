@@ -42,25 +42,26 @@ int Count(const Bundle& bundle, BundleArgument::Kind kind) {
                     [&](const BundleArgument& argument) { return argument.kind == kind; }));
 }
 
-// Whether segment 0 is a pool follows from the number of tensors, if that is known.
-void Bind(Bundle& bundle, const std::optional<std::vector<ArgumentShape>>& shapes) {
+// Whether segment 0 is a pool follows from the number of tensors, if that is known. Returns how the
+// arguments are used.
+std::vector<ArgumentUse> Bind(Bundle& bundle,
+                              const std::optional<std::vector<ArgumentShape>>& shapes) {
   if (shapes && bundle.arguments.empty()) {
     Bundle all = bundle;
-    compiler::BindSegments(all, false);
+    std::vector<ArgumentUse> uses = compiler::BindSegments(all, false);
     const int segments = Count(all, BundleArgument::Kind::kTensor);
     const auto known = static_cast<int>(shapes->size());
-    if (segments == known + 1) {
-      Bundle with_pool = bundle;
-      compiler::BindSegments(with_pool, true);
-      // Nobody has written what a pool holds at first.
-      if (!compiler::ArgumentUses(with_pool).front().read_first) all = std::move(with_pool);
+    // Nobody has written what a pool holds at first.
+    if (segments == known + 1 && !uses.front().read_first) {
+      all = bundle;
+      uses = compiler::BindSegments(all, true);
     }
     if (segments == known || segments == known + 1) {
       bundle = std::move(all);
-      return;
+      return uses;
     }
   }
-  compiler::BindSegments(bundle);
+  return compiler::BindSegments(bundle);
 }
 
 // A name that may be a file's.
@@ -96,7 +97,7 @@ class BundlePlanner {
   BundlePlanner(const BundleSettings& settings, Bundle bundle,
                 std::optional<std::vector<ArgumentShape>> shapes)
       : settings_(settings), shapes_(std::move(shapes)) {
-    Bind(bundle, shapes_);
+    uses_ = Bind(bundle, shapes_);
     const std::set<std::string> files(bundle.files.begin(), bundle.files.end());
     files_ = files.size();
     const size_t own = bundle.arguments.size();
@@ -106,7 +107,7 @@ class BundlePlanner {
         lx_notes_.push_back(std::move(line));
     }
     const size_t added = bundle.arguments.size() - own;
-    uses_ = compiler::ArgumentUses(bundle);
+    if (added > 0) uses_ = compiler::ArgumentUses(bundle);
     const std::vector<ArgumentShape> images = ShapesOfImages(bundle, uses_);
     if (shapes_)
       shapes_->insert(shapes_->end(), images.end() - static_cast<ptrdiff_t>(added), images.end());

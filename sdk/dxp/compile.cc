@@ -57,8 +57,7 @@ void CompileBundleDirectory(const fs::path& directory) {
   if (!fs::is_directory(directory))
     throw BadInput("{}: there is no such directory", directory.string());
   Bundle bundle = compiler::ReadBundle(directory);
-  compiler::BindSegments(bundle);
-  const std::vector<compiler::ArgumentUse> uses = compiler::ArgumentUses(bundle);
+  const std::vector<compiler::ArgumentUse> uses = compiler::BindSegments(bundle);
   // How long these are, the launch knows. What lies outside of the memory of the program faults.
   const std::set<int> chosen = compiler::ChosenFrom(bundle);
   std::vector<compiler::KernelArgument> arguments;

@@ -80,12 +80,6 @@ bool HasBundleMlir(const std::filesystem::path& directory);
 inline constexpr Module kBundleMlirModule{"spyre_bundle_mlir", "the reader of bundle.mlir"};
 Bundle ParseBundleMlir(const std::string& text, const std::string& file);
 
-// Replaces absolute addresses by arguments: each segment that is used is one, in order of segments,
-// but for the pool: segment 0 if its bytes are written before they are read, and read as well, or
-// if `pool_in_segment_0` says so. Nothing to do for a bundle that has arguments. Throws BadInput
-// for an address in the program segment or beyond the last.
-void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0 = std::nullopt);
-
 // How the bundle uses one argument, found by walking every execute and loop.
 struct ArgumentUse {
   bool read = false;
@@ -95,6 +89,14 @@ struct ArgumentUse {
   uint64_t written_bytes = 0;  // likewise, of what is written
   uint64_t whole_bytes = 0;    // from the first byte on, of which every one is written
 };
+
+// Replaces absolute addresses by arguments: each segment that is used is one, in order of segments,
+// but for the pool: segment 0 if its bytes are written before they are read, and read as well, or
+// if `pool_in_segment_0` says so. Nothing to do for a bundle that has arguments. Returns how each
+// argument is used. Throws BadInput for an address in the program segment or beyond the last.
+std::vector<ArgumentUse> BindSegments(Bundle& bundle,
+                                      std::optional<bool> pool_in_segment_0 = std::nullopt);
+
 std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle);  // after BindSegments
 
 // From the front end's objects: one SuperDSC per operation, symbols for the addresses. Throws

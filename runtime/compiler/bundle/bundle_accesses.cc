@@ -2,6 +2,7 @@
 #include "runtime/compiler/bundle/bundle_accesses.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
@@ -25,21 +26,16 @@ struct Interval {
   int64_t end = 0;
 };
 
-// The bytes of one core in one iteration: runs of `bytes`, stepped over.
+// Bytes that are touched together: runs of `bytes`, stepped over.
 struct Runs {
   int64_t bytes = kStickBytes;
   std::vector<StridedStep> steps;
   int64_t count = 1;  // product of the steps' counts
 };
 
-Runs RunsOf(const BundleAccess& access) {
+// Steps that go on where the run ends make it longer.
+Runs RunsOf(std::vector<StridedStep> steps) {
   Runs runs;
-  const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
-  std::vector<StridedStep> steps;
-  for (size_t d = 0; d < strides.size(); ++d) {
-    const int64_t count = StepsPerCore(*access.dsc, *access.tensor, d);
-    if (strides[d] > 0 && count > 1) steps.push_back({strides[d], count});
-  }
   std::sort(steps.begin(), steps.end(),
             [](const StridedStep& a, const StridedStep& b) { return a.stride < b.stride; });
   for (const StridedStep& step : steps) {
@@ -51,6 +47,38 @@ Runs RunsOf(const BundleAccess& access) {
     }
   }
   return runs;
+}
+
+// What one core does in one iteration.
+std::vector<StridedStep> StepsOfCore(const BundleAccess& access) {
+  const std::vector<int64_t> strides = DimStrides(*access.dsc, *access.tensor);
+  std::vector<StridedStep> steps;
+  for (size_t d = 0; d < strides.size(); ++d) {
+    const int64_t count = StepsPerCore(*access.dsc, *access.tensor, d);
+    if (strides[d] > 0 && count > 1) steps.push_back({strides[d], count});
+  }
+  return steps;
+}
+
+// The same places as steps from the first one: 0, 1, 8, 9 are two of 1 and two of 8. Nothing if
+// they are not regular. `places`: ascending, each once.
+std::optional<std::vector<StridedStep>> StepsBetween(std::vector<int64_t> places) {
+  std::vector<StridedStep> steps;
+  while (places.size() > 1) {
+    const int64_t stride = places[1] - places[0];
+    size_t count = 2;
+    while (count < places.size() && places[count] - places[count - 1] == stride) ++count;
+    if (places.size() % count != 0) return std::nullopt;
+    std::vector<int64_t> firsts;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const auto step = static_cast<int64_t>(i % count);
+      if (step == 0) firsts.push_back(places[i]);
+      if (places[i] != firsts.back() + step * stride) return std::nullopt;
+    }
+    steps.push_back({stride, static_cast<int64_t>(count)});
+    places = std::move(firsts);
+  }
+  return steps;
 }
 
 [[noreturn]] void FailReach(const BundleAccess& access, const char* what) {
@@ -79,9 +107,12 @@ Interval Reach(const BundleAccess& access, const AddressExpression& start, const
 struct Part {
   const BundleAccess* access = nullptr;
   int slot = 0;
-  std::vector<AddressExpression> starts;  // by core; constants from the slot's first byte
+  // Of the cores; constants from the slot's first byte. One, if the cores' parts are regular:
+  // then `runs` are those of all of them.
+  std::vector<AddressExpression> starts;
   Runs runs;
-  Interval reach;  // over all cores and iterations
+  int64_t count = 0;  // of runs in one iteration, as the cores have them
+  Interval reach;     // over all cores and iterations
 };
 
 int SlotOf(const BundleAccess& access, const AddressExpression& start, const Interval& reach) {
@@ -99,10 +130,30 @@ int SlotOf(const BundleAccess& access, const AddressExpression& start, const Int
   return static_cast<int>(segment);
 }
 
+// Makes runs of all cores of those of each, `steps`, if the cores do the same at regular places.
+void PutCoresTogether(std::vector<StridedStep> steps, Part& part) {
+  std::vector<int64_t> places;
+  places.reserve(part.starts.size());
+  for (const AddressExpression& start : part.starts) {
+    if (start.loop_stride != part.starts.front().loop_stride) return;
+    places.push_back(start.constant);
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  const int64_t first = places.front();
+  const std::optional<std::vector<StridedStep>> between = StepsBetween(std::move(places));
+  if (!between) return;
+  steps.insert(steps.end(), between->begin(), between->end());
+  part.runs = RunsOf(std::move(steps));
+  part.starts.resize(1);
+  part.starts.front().constant = first;
+}
+
 Part PartOf(const BundleAccess& access) {
   Part part;
   part.access = &access;
-  part.runs = RunsOf(access);
+  std::vector<StridedStep> steps = StepsOfCore(access);
+  part.runs = RunsOf(steps);
   part.reach = {INT64_MAX, INT64_MIN};
   for (size_t core = 0; core < access.tensor->start.size(); ++core) {
     part.starts.push_back(StartOf(access, core));
@@ -120,6 +171,8 @@ Part PartOf(const BundleAccess& access) {
     for (AddressExpression& start : part.starts) start.constant -= base;
     part.reach = {part.reach.begin - base, part.reach.end - base};
   }
+  part.count = part.runs.count * static_cast<int64_t>(part.starts.size());
+  PutCoresTogether(std::move(steps), part);
   return part;
 }
 
@@ -149,11 +202,11 @@ class Examiner {
   int64_t CountRuns() const {
     int64_t total = 0;
     for (const Part& part : parts_) {
-      int64_t runs = part.runs.count;
+      int64_t runs = part.count;
       for (const int64_t trips : part.access->trips) {
         runs = std::min(runs, kMaxRuns + 1) * std::min(trips, kMaxRuns + 1);
       }
-      total += std::min(runs, kMaxRuns + 1) * static_cast<int64_t>(part.starts.size());
+      total += std::min(runs, kMaxRuns + 1);
       if (total > kMaxRuns) break;
     }
     return total;
@@ -211,14 +264,13 @@ class Examiner {
 }  // namespace
 
 void ByteSet::Add(int64_t begin, int64_t end) {
-  auto it = ends_.upper_bound(begin);
-  if (it != ends_.begin() && std::prev(it)->second >= begin) --it;
-  while (it != ends_.end() && it->first <= end) {
-    begin = std::min(begin, it->first);
-    end = std::max(end, it->second);
-    it = ends_.erase(it);
-  }
-  ends_[begin] = end;
+  auto next = ends_.upper_bound(begin);
+  const auto at = next != ends_.begin() && std::prev(next)->second >= begin
+                      ? std::prev(next)
+                      : ends_.emplace_hint(next, begin, end);
+  for (; next != ends_.end() && next->first <= end; next = ends_.erase(next))
+    end = std::max(end, next->second);
+  at->second = std::max(at->second, end);
 }
 
 bool ByteSet::Covers(int64_t begin, int64_t end) const {

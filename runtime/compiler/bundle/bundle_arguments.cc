@@ -53,13 +53,22 @@ void Rebase(Bundle& bundle, const SegmentArguments& argument) {
   });
 }
 
+ArgumentUse UseOf(const MemoryUse& use) {
+  return {use.read,
+          use.written,
+          use.read_first,
+          static_cast<uint64_t>(use.end),
+          static_cast<uint64_t>(use.written_end),
+          static_cast<uint64_t>(use.whole_end)};
+}
+
 }  // namespace
 
-void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
+std::vector<ArgumentUse> BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
   const bool bound =
       std::any_of(bundle.arguments.begin(), bundle.arguments.end(),
                   [](const BundleArgument& a) { return a.kind != ArgumentKind::kDimension; });
-  if (bound) return;
+  if (bound) return ArgumentUses(bundle);
   MakeSymbolic(bundle);
   const std::map<int, MemoryUse> uses = MemoryUses(bundle);
   const auto first = uses.find(0);
@@ -68,6 +77,7 @@ void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
   const bool pool = first != uses.end() && pool_in_segment_0.value_or(scratch);
   SegmentArguments argument;
   argument.fill(-1);
+  std::vector<ArgumentUse> argument_uses(bundle.arguments.size());  // nothing uses a dimension
   for (const auto& [segment, use] : uses) {
     argument[static_cast<size_t>(segment)] = static_cast<int>(bundle.arguments.size());
     BundleArgument added;
@@ -75,8 +85,10 @@ void BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
     added.kind = is_pool ? ArgumentKind::kPool : ArgumentKind::kTensor;
     added.name = is_pool ? "pool" : fmt::format("arg_{}", segment - (pool ? 1 : 0));
     bundle.arguments.push_back(std::move(added));
+    argument_uses.push_back(UseOf(use));
   }
   Rebase(bundle, argument);
+  return argument_uses;
 }
 
 std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle) {
@@ -87,12 +99,7 @@ std::vector<ArgumentUse> ArgumentUses(const Bundle& bundle) {
       throw BadInput("{}: an address in segment {} belongs to no argument of the bundle",
                      bundle.name, slot);
     }
-    uses[static_cast<size_t>(argument)] = {use.read,
-                                           use.written,
-                                           use.read_first,
-                                           static_cast<uint64_t>(use.end),
-                                           static_cast<uint64_t>(use.written_end),
-                                           static_cast<uint64_t>(use.whole_end)};
+    uses[static_cast<size_t>(argument)] = UseOf(use);
   }
   return uses;
 }

@@ -2,6 +2,7 @@
 #include "runtime/compiler/codegen/resolve_problem.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 
 #include "base/error.h"
@@ -141,22 +142,21 @@ void PlaceCores(KernelProblem& problem) {
 // Cores share the loads of a matmul operand if they differ only in an axis that it does not walk.
 void ShareLoads(const KernelProblem& problem, int argument, Operand& operand) {
   const int cores = problem.cores();
-  const auto part = [&](int core) {
-    std::vector<int64_t> slices;
-    for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
-      if (problem.axes[axis].split == 1) continue;
-      if (problem.HostDim(argument, static_cast<int>(axis)) >= 0) {
-        slices.push_back(problem.columns->At(problem.axes[axis].slice_column, core));
-      }
+  std::array<int, kMaxCores> parts{};  // equal numbers: equal parts
+  for (size_t axis = 0; axis < problem.axes.size(); ++axis) {
+    const Axis& divided = problem.axes[axis];
+    if (divided.split == 1 || problem.HostDim(argument, static_cast<int>(axis)) < 0) continue;
+    for (int core = 0; core < cores; ++core) {
+      const auto slice = static_cast<int>(problem.columns->At(divided.slice_column, core));
+      parts[core] = parts[core] * divided.split + slice;
     }
-    return slices;
-  };
+  }
   CoreColumns::Column groups{};
   for (int core = 0; core < cores; ++core) {
     int64_t mask = 0;
     int members = 0;
     for (int other = 0; other < cores; ++other) {
-      if (part(core) != part(other)) continue;
+      if (parts[core] != parts[other]) continue;
       mask |= int64_t{1} << other;
       ++members;
     }

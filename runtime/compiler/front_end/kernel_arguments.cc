@@ -84,8 +84,7 @@ std::vector<FrontEndArgument> KernelArguments(const NamedGraph& list, const Grap
 }
 
 void RefuseShortArguments(const FrontEndResult& result, Bundle bundle) {
-  BindSegments(bundle, result.lx.pool_bytes > 0);
-  const std::vector<ArgumentUse> uses = ArgumentUses(bundle);
+  const std::vector<ArgumentUse> uses = BindSegments(bundle, result.lx.pool_bytes > 0);
   size_t next = 0;
   for (size_t i = 0; i < uses.size() && next < result.arguments.size(); ++i) {
     if (bundle.arguments[i].kind != BundleArgument::Kind::kTensor) continue;
