@@ -173,8 +173,8 @@ class CardFitter {
       const auto field = std::find_if(fields.begin(), fields.end(),
                                       [&](const Field& one) { return one.key == from.field.key; });
       *std::get<uint64_t*>(field->value) = numbers.values[j];
-      fit_.fitted.push_back({from.field.key, from.field.unit, from.number.value, numbers.values[j],
-                             numbers.deviations[j], std::move(from.points)});
+      fit_.fitted.push_back({from.field.key, std::string(from.field.unit), from.number.value,
+                             numbers.values[j], numbers.deviations[j], std::move(from.points)});
     }
   }
 

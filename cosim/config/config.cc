@@ -38,9 +38,7 @@ class Reader {
         name_(std::move(name)),
         base_(std::move(base)),
         is_set_(is_set),
-        given_(given) {
-    for (const Field& field : fields_) keys_.push_back(field.key);
-  }
+        given_(given) {}
 
   void Apply(const toml::table& table, const std::string& prefix = "") {
     for (const auto& [name, node] : table) {
@@ -69,12 +67,15 @@ class Reader {
     return is_set_ ? name_ : fmt::format("{}:{}:{}", name_, region.begin.line, region.begin.column);
   }
   bool IsTable(const std::string& key) const {
-    return std::any_of(keys_.begin(), keys_.end(),
-                       [&](const std::string& k) { return k.rfind(key + ".", 0) == 0; });
+    const std::string table = key + ".";
+    return std::any_of(fields_.begin(), fields_.end(),
+                       [&](const Field& f) { return f.key.rfind(table, 0) == 0; });
   }
   Error UnknownKey(const std::string& key, const toml::source_region& region) const {
-    std::vector<std::string> candidates = keys_;
-    for (const std::string& k : keys_) {  // tables too: [wrokload]
+    std::vector<std::string> candidates;
+    for (const Field& field : fields_) candidates.push_back(field.key);
+    for (const Field& field : fields_) {  // tables too: [wrokload]
+      const std::string& k = field.key;
       for (size_t dot = k.find('.'); dot != std::string::npos; dot = k.find('.', dot + 1))
         candidates.push_back(k.substr(0, dot));
     }
@@ -218,7 +219,6 @@ class Reader {
   }
 
   std::vector<Field>& fields_;
-  std::vector<std::string> keys_;
   std::string name_;
   fs::path base_;
   bool is_set_;

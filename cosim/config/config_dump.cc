@@ -125,7 +125,7 @@ std::string ConfigReference() {
           IsTop(field.key) ? "[[" + table + "]]" : "[" + table + "]");
     }
     text += fmt::format("| `{}` | `{}` | {} | {} | {} | {} |\n", field.key, field.ValueText(),
-                        field.unit, field.AllowedText(), field.source, field.description);
+                        field.unit, field.AllowedText(), field.source, field.Description());
   });
   return text + FaultReference();
 }

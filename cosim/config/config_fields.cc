@@ -23,8 +23,8 @@ constexpr uint64_t kMaxWavesNs = 1'000'000'000'000'000;  // longer than any run
 void DescribeDims(FieldCollector& f, const char* prefix, Dims& dims, uint64_t max, const char* unit,
                   const char* meaning) {
   f.SetPrefix(prefix);
-  const auto number = [&](const char* key, uint64_t& value, const std::string& text) {
-    f.Number(key, value, 0, max, unit, (text + meaning).c_str());
+  const auto number = [&](const char* key, uint64_t& value, const char* text) {
+    f.Number(key, value, 0, max, unit, text, "choice", meaning);
   };
   number("batch", dims.batch, "matmul: independent products");
   number("m", dims.m, "matmul: rows of a and out");

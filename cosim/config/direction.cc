@@ -38,7 +38,7 @@ constexpr std::array<const char*, 20> kRates = {
     "MB/s",     "GB/s",        "lanes",     "operations", "functions"};
 
 template <size_t N>
-bool Has(const std::array<const char*, N>& units, const std::string& unit) {
+bool Has(const std::array<const char*, N>& units, std::string_view unit) {
   return std::any_of(units.begin(), units.end(), [&](const char* one) { return unit == one; });
 }
 

@@ -198,6 +198,51 @@ std::string WhatRuns(const WorkloadConfig& workload) {
   }
 }
 
+// The keys that have a rule, with their defaults. They are fields of a configuration of its own,
+// into which the one that is asked about is copied: that is far less than making fields for it.
+class RuledKeys {
+ public:
+  RuledKeys() {
+    RunConfig usual;
+    std::vector<Field> defaults = Fields(usual);
+    std::vector<Field> fields = Fields(config_);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      const Rule* const rule = RuleOf(fields[i].key);
+      if (rule != nullptr && rule->has_effect != Always)
+        keys_.push_back({rule, std::move(fields[i]), defaults[i].ValueText()});
+    }
+  }
+  RuledKeys(const RuledKeys&) = delete;
+  RuledKeys& operator=(const RuledKeys&) = delete;
+
+  void Refuse(const RunConfig& config) {
+    config_ = config;
+    for (const Key& key : keys_) {
+      if (key.rule->has_effect(config)) continue;
+      const std::string value = key.field.ValueText();
+      if (config.given.count(key.field.key) == 0 && value == key.usual) continue;
+      const bool of_workload = key.field.key.rfind("workload.", 0) == 0;
+      throw BadInput(
+          "{} = {} has no effect: it is for {}{}; leave it out", key.field.key, value,
+          key.rule->purpose,
+          of_workload ? ", and this configuration runs " + WhatRuns(config.workload) : "")
+          .Subject(key.field.key)
+          .Value(value)
+          .Remedy("leave it out");
+    }
+  }
+
+ private:
+  struct Key {
+    const Rule* rule;
+    Field field;        // of config_
+    std::string usual;  // its default, as text
+  };
+
+  RunConfig config_;
+  std::vector<Key> keys_;
+};
+
 }  // namespace
 
 WorkloadKind KindOf(const WorkloadConfig& workload) {
@@ -227,21 +272,8 @@ bool HasEffect(const RunConfig& config, const std::string& key) {
 }
 
 void RefuseKeysWithoutEffect(const RunConfig& config) {
-  RunConfig current = config, usual;
-  const std::vector<Field> fields = Fields(current), defaults = Fields(usual);
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const std::string& key = fields[i].key;
-    const Rule* const rule = RuleOf(key);
-    if (rule == nullptr || rule->has_effect(config)) continue;
-    const std::string value = fields[i].ValueText();
-    if (config.given.count(key) == 0 && value == defaults[i].ValueText()) continue;
-    const bool of_workload = key.rfind("workload.", 0) == 0;
-    throw BadInput("{} = {} has no effect: it is for {}{}; leave it out", key, value, rule->purpose,
-                   of_workload ? ", and this configuration runs " + WhatRuns(config.workload) : "")
-        .Subject(key)
-        .Value(value)
-        .Remedy("leave it out");
-  }
+  thread_local RuledKeys keys;
+  keys.Refuse(config);
 }
 
 }  // namespace spyre::cosim

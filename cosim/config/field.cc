@@ -91,15 +91,17 @@ Field& FieldCollector::Add(const char* key, Field::Value value, const char* desc
   Field field;
   field.key = prefix_.empty() ? key : prefix_ + "." + key;
   field.value = value;
-  field.description = description;
+  field.meaning = description;
   field.source = source;
   fields_.push_back(std::move(field));
   return fields_.back();
 }
 
 void FieldCollector::Number(const char* key, uint64_t& value, uint64_t min, uint64_t max,
-                            const char* unit, const char* description, const char* source) {
+                            const char* unit, const char* description, const char* source,
+                            const char* description_end) {
   Field& field = Add(key, &value, description, source);
+  field.meaning_end = description_end;
   field.min = min;
   field.max = max;
   field.unit = unit;

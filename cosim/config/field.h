@@ -2,7 +2,9 @@
 // Fields: the one typed table of configuration keys. The TOML reader, --set, the effective-config
 // dumps and docs/configuration.md all walk the list that Fields(RunConfig&) returns.
 //
-// A Field points into the RunConfig it was made from and lives no longer. Any one thread.
+// A Field points into the RunConfig it was made from and lives no longer. What it says of the key
+// are texts of the program, which it does not copy: fields are made for every configuration that is
+// read. Any one thread.
 #pragma once
 
 #include <cstdint>
@@ -41,26 +43,29 @@ struct Field {
 
   std::string key;  // complete dotted key, "card.core.lx_bytes"; "tenant" stands for [[tenant]]
   Value value;
-  std::string unit;                  // of a number; "" otherwise
-  std::string description;           // for docs/configuration.md
-  std::string source;                // as card.toml says; "choice" for what is the user's to choose
+  std::string_view unit;             // of a number; "" otherwise
+  std::string_view meaning;          // for docs/configuration.md,
+  std::string_view meaning_end;      // in two parts where several keys share the second
+  std::string_view source;           // as card.toml says; "choice" for what is the user's to choose
   uint64_t min = 0, max = 0;         // of a number, and of the numbers of a table
   std::vector<std::string> choices;  // allowed strings; empty: any
   bool is_path = false;              // relative paths are relative to the file that names them
-  std::string path_key;              // of tables: texts of this key are paths
+  std::string_view path_key;         // of tables: texts of this key are paths
 
+  std::string Description() const { return std::string(meaning).append(meaning_end); }
   std::string AllowedText() const;  // "1 .. 32", "timed, functional", "true, false"
   std::string ValueText() const;    // as TOML
 };
 
-// Collects fields in order of declaration.
+// Collects fields in order of declaration. Texts, but for the prefix, live as long as the program.
 class FieldCollector {
  public:
   // Every key is put behind `prefix` and a dot; "": at the top of the file.
   void SetPrefix(std::string prefix) { prefix_ = std::move(prefix); }
 
   void Number(const char* key, uint64_t& value, uint64_t min, uint64_t max, const char* unit,
-              const char* description, const char* source = "choice");
+              const char* description, const char* source = "choice",
+              const char* description_end = "");
   void Choice(const char* key, std::string& value, const std::vector<std::string>& allowed,
               const char* description, const char* source = "choice");
   // allowed: the names of the enumerators, in their order.

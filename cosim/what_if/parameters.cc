@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/what_if/parameters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -111,8 +113,8 @@ std::string ReasonLeftOut(const RunConfig& config, const Field& field, Effect ef
   for (const Unused& unused : kUnused)
     if (StartsWith(field.key, unused.key) && !unused.uses(config.card)) return unused.reason;
   if (!DirectionOf(field))
-    return "its unit, " + (field.unit.empty() ? "a number" : field.unit) +
-           ", is neither a time nor a rate";
+    return fmt::format("its unit, {}, is neither a time nor a rate",
+                       field.unit.empty() ? "a number" : field.unit);
   return "";
 }
 
@@ -190,9 +192,9 @@ Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>&
                                 **number,
                                 field.min,
                                 field.max,
-                                field.unit,
-                                field.source,
-                                field.description,
+                                std::string(field.unit),
+                                std::string(field.source),
+                                field.Description(),
                                 *DirectionOf(field),
                                 {}});
     if (field.key == "card.memory.transfer_mts") {
