@@ -181,22 +181,29 @@ Child AwaitOne(std::vector<Child>& children) {
 
 }  // namespace
 
-void ForEachInChildren(size_t count, size_t at_once,
+void ForEachInChildren(const std::function<std::optional<size_t>()>& next, size_t at_once,
                        const std::function<std::string(size_t number)>& work,
                        const std::function<void(size_t number, ChildResult result)>& ended) {
   std::vector<Child> running;
-  size_t started = 0;
-  for (size_t done = 0; done < count;) {
-    if (started < count && running.size() < std::max<size_t>(at_once, 1)) {
-      running.emplace_back([&work, started] { return work(started); }, started);
-      ++started;
+  for (;;) {
+    const bool has_room = running.size() < std::max<size_t>(at_once, 1);
+    if (const std::optional<size_t> number = has_room ? next() : std::nullopt) {
+      running.emplace_back([&work, &number] { return work(*number); }, *number);
       continue;
     }
+    if (running.empty()) return;
     Child child = AwaitOne(running);
     const size_t number = child.number();
     ended(number, child.Take());
-    ++done;
   }
+}
+
+void ForEachInChildren(size_t count, size_t at_once,
+                       const std::function<std::string(size_t number)>& work,
+                       const std::function<void(size_t number, ChildResult result)>& ended) {
+  size_t started = 0;
+  ForEachInChildren([&] { return started < count ? std::optional(started++) : std::nullopt; },
+                    at_once, work, ended);
 }
 
 std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,

@@ -30,8 +30,13 @@ struct ChildResult {
 std::vector<ChildResult> TryInChildren(const std::vector<ChildWork>& works, size_t at_once,
                                        const std::function<void(size_t done)>& progress = {});
 
-// Runs work(0) .. work(count - 1) in a child each, at most `at_once` at a time. `ended` is told
-// each result as soon as it is there, in the order in which they end; nothing is kept.
+// Runs work(number) in a child for each number that `next` gives, at most `at_once` at a time.
+// `next` is asked whenever there is room for a child, so what ends may bring new numbers. `ended`
+// is told each result as soon as it is there, in the order in which they end; nothing is kept.
+void ForEachInChildren(const std::function<std::optional<size_t>()>& next, size_t at_once,
+                       const std::function<std::string(size_t number)>& work,
+                       const std::function<void(size_t number, ChildResult result)>& ended);
+// The same for 0 .. count - 1.
 void ForEachInChildren(size_t count, size_t at_once,
                        const std::function<std::string(size_t number)>& work,
                        const std::function<void(size_t number, ChildResult result)>& ended);

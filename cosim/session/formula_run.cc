@@ -257,8 +257,10 @@ RunResult RunByFormula(const RunConfig& config, const std::string& out_dir,
     if (workload->model() != nullptr) result.model = *workload->model();
     if (options.warn != nullptr) options.warn(result.warnings);
     WorkloadWork work = workload->Work();
-    result.directory = std::make_shared<OutputDirectory>(out_dir);
-    result.directory->Clear(FilesOfAnyRun(), options.inputs);
+    if (!out_dir.empty()) {
+      result.directory = std::make_shared<OutputDirectory>(out_dir);
+      result.directory->Clear(FilesOfAnyRun(), options.inputs);
+    }
     result.plan = std::move(work.plan);
     const WallTimer timer(result.wall.model);
     FormulaRun(*workload, result).Run(work);

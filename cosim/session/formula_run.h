@@ -16,6 +16,7 @@ bool IsByFormula(const RunConfig& config);
 
 // Kernels run one after the other, with what the host computes of a list and what several cards do
 // together between them; what is around them, such as copies and launches, takes no time.
+// out_dir: made and cleared for the report; empty: nobody writes one.
 // Throws BadInput, with the way to the timed card, for what has no closed form: workloads (see
 // Workload::Work), pipelined hardware, traces, recordings, readings and cards of other processes.
 RunResult RunByFormula(const RunConfig& config, const std::string& out_dir,

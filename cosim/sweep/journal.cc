@@ -20,6 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
+constexpr std::chrono::milliseconds kLongestUnsynced{100};
 constexpr uint64_t kMostBytes = 4ull << 30;  // a million points of 4 KiB
 
 Json HeaderJson(const JournalHeader& header) {
@@ -101,11 +102,13 @@ Journal::Journal(std::string path, const JournalHeader& header) : path_(std::mov
 }
 
 Journal::~Journal() {
-  if (file_ >= 0) close(file_);
+  if (file_ < 0) return;
+  fdatasync(file_);
+  close(file_);
 }
 
 void Journal::CloseInChild() {
-  close(file_);
+  if (file_ >= 0) close(file_);
   file_ = -1;
 }
 
@@ -115,7 +118,10 @@ void Journal::Append(const Json& row) {
   do {
     written = write(file_, line.data(), line.size());
   } while (written < 0 && errno == EINTR);
-  if (written != static_cast<ssize_t>(line.size()) || fdatasync(file_) != 0)
+  const auto now = std::chrono::steady_clock::now();
+  const bool is_due = now - synced_ > kLongestUnsynced;
+  if (is_due) synced_ = now;
+  if (written != static_cast<ssize_t>(line.size()) || (is_due && fdatasync(file_) != 0))
     throw BadInput("{}: cannot write all of a result: {}", path_, std::strerror(errno));
 }
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The journal of a sweep: a file of JSON lines that only grows. The first line says which sweep it
-// is, each further one is the result of one point. A line is written by one call and is on the disk
-// before the next begins, so a sweep that is killed loses at most the points under way; the torn
-// line that a full disk or a power cut may leave is cut off when the journal is opened again.
+// is, each further one is the result of one point. A line is written by one call, so a sweep that
+// is killed loses at most the points under way. Lines that follow each other within a tenth of a
+// second go to the disk together, and a power cut may lose them; the torn line that it or a full
+// disk may leave is cut off when the journal is opened again.
 //
 // One process writes a journal, which holds its lock; any may read it. One thread.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,6 +45,7 @@ class Journal {
  private:
   std::string path_;
   int file_ = -1;
+  std::chrono::steady_clock::time_point synced_;  // when all was on the disk last
 };
 
 }  // namespace spyre::cosim

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <vector>
 
 namespace spyre::cosim {
 
@@ -27,5 +28,16 @@ enum class Order {
 // Interruption if this process was interrupted: work under way is lost.
 void RunInProcesses(size_t count, uint64_t jobs, const ProcessWork& work, Order order,
                     const ProcessEnded& ended);
+
+// Does some of the pieces first .. end - 1, at least the first one and no gaps, and answers for
+// them in order.
+using RangeWork = std::function<std::vector<nlohmann::ordered_json>(size_t first, size_t end)>;
+
+// The pieces 0 .. count - 1, for work of which a process can do many, one behind the other: each
+// process gets a range of them, and others do what it leaves. A process that does only one leaves
+// the others to one process each, so that they run at the same time; so does one that dies.
+// `jobs` and errors: as RunInProcesses.
+void RunInFewProcesses(size_t count, uint64_t jobs, const RangeWork& work,
+                       const ProcessEnded& ended);
 
 }  // namespace spyre::cosim

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -20,6 +22,7 @@
 #include "cosim/report/report_energy.h"
 #include "cosim/report/report_fast.h"
 #include "cosim/report/report_usage.h"
+#include "cosim/session/formula_run.h"
 #include "cosim/trials/processes.h"
 #include "cosim/verdict/judged_run.h"
 
@@ -130,32 +133,100 @@ void SetVerdict(const JudgedRun& judged, TrialResult& result) {
   }
 }
 
-TrialResult RunTrial(size_t number, const TrialConfig& config, const TrialOptions& options,
-                     const std::string& directory) {
-  try {
-    RunConfig trial = config(number);
-    const ExpectConfig& expect = trial.expect;
-    const bool judged_by_trace = options.judge && (!expect.rules.empty() || !expect.digest.empty());
-    trial.trace.enabled = options.traces || judged_by_trace;
-    trial.output.tensors = false;
-    trial.output.inputs = false;
-    if (!options.verify) {
-      trial.workload.functional = false;
-      trial.output.compare = Comparison::kNone;
-    }
-    if (!options.judge) trial.expect = {};
-    const JudgedRun judged = RunAndJudge(trial, directory);
-    if (!options.directory.empty()) WriteReport(judged);
-    TrialResult result = FiguresOf(judged.result);
-    if (options.kernels) result.kernels = TrialKernelsOf(judged.result);
-    SetVerdict(judged, result);
-    return result;
-  } catch (const std::bad_alloc&) {  // another machine, or fewer at a time, may do better
-    return Failed(TrialStatus::kError, "not enough host memory");
-  } catch (const std::system_error& error) {
-    return Failed(TrialStatus::kError, error.what());
+// Of a trial, as its options ask for it.
+void Prepare(const TrialOptions& options, RunConfig& trial) {
+  const ExpectConfig& expect = trial.expect;
+  const bool judged_by_trace = options.judge && (!expect.rules.empty() || !expect.digest.empty());
+  trial.trace.enabled = options.traces || judged_by_trace;
+  trial.output.tensors = false;
+  trial.output.inputs = false;
+  if (!options.verify) {
+    trial.workload.functional = false;
+    trial.output.compare = Comparison::kNone;
   }
+  if (!options.judge) trial.expect = {};
 }
+
+// Where the files of a trial go; gone with this object if nobody wants to keep them.
+class TrialDirectory {
+ public:
+  TrialDirectory(std::string path, bool keep) : path_(std::move(path)), keep_(keep) {}
+  ~TrialDirectory() {
+    std::error_code ignored;
+    if (!keep_) fs::remove_all(path_, ignored);  // many trials would fill the disk
+  }
+  TrialDirectory(const TrialDirectory&) = delete;
+  TrialDirectory& operator=(const TrialDirectory&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  const std::string path_;
+  const bool keep_;
+};
+
+// The trials of one process: as many by the closed form as a moment allows, or one that is
+// simulated, because SystemC has one card in a process.
+class TrialsOfProcess {
+ public:
+  TrialsOfProcess(const TrialConfig& config, const TrialOptions& options, const std::string& root)
+      : config_(config), options_(options), root_(root) {}
+
+  std::vector<Json> Run(size_t first, size_t end) {
+    using Clock = std::chrono::steady_clock;
+    constexpr std::chrono::milliseconds kMoment{200};
+    std::vector<Json> answers;
+    const auto begin = Clock::now();
+    for (size_t number = first; number < end; ++number) {
+      const auto start = Clock::now();
+      if (number > first && start - begin > kMoment) break;
+      Json answer = AnswerOrFailure([&] {
+        const std::optional<TrialResult> result = RunOne(number, number == first);
+        return result ? ToJson(*result) : Json();
+      });
+      if (answer.is_null()) break;
+      answer["wall_s"] = std::chrono::duration<double>(Clock::now() - start).count();
+      answers.push_back(std::move(answer));
+      if (is_simulated_) break;
+    }
+    return answers;
+  }
+
+ private:
+  // Nothing if it has to be simulated, and may not.
+  std::optional<TrialResult> RunOne(size_t number, bool may_be_simulated) {
+    try {
+      is_simulated_ = false;
+      RunConfig trial = config_(number);
+      Prepare(options_, trial);
+      is_simulated_ = !IsByFormula(trial) || trial.output.compare != Comparison::kNone;
+      if (is_simulated_ && !may_be_simulated) return std::nullopt;
+      const bool keeps = !options_.directory.empty();
+      // The closed form itself needs no directory.
+      const TrialDirectory directory(
+          keeps || is_simulated_ ? fmt::format("{}/{}", root_, NameOf(number)) : "", keeps);
+      const JudgedRun judged = RunAndJudge(trial, directory.path());
+      if (keeps) WriteReport(judged);
+      TrialResult result = FiguresOf(judged.result);
+      if (options_.kernels) result.kernels = TrialKernelsOf(judged.result);
+      SetVerdict(judged, result);
+      return result;
+    } catch (const std::bad_alloc&) {  // another machine, or fewer at a time, may do better
+      return Failed(TrialStatus::kError, "not enough host memory");
+    } catch (const std::system_error& error) {
+      return Failed(TrialStatus::kError, error.what());
+    }
+  }
+
+  std::string NameOf(size_t number) const {
+    return options_.name_of ? options_.name_of(number) : std::to_string(number);
+  }
+
+  const TrialConfig& config_;
+  const TrialOptions& options_;
+  const std::string& root_;
+  bool is_simulated_ = false;  // the last one
+};
 
 TrialResult ResultOf(const Json& answer) {
   const auto failure = answer.find("error");
@@ -174,23 +245,11 @@ void RunTrials(size_t count, const TrialConfig& config, const TrialOptions& opti
   std::optional<ScratchDirectory> scratch;
   if (options.directory.empty()) scratch.emplace("trials");
   const std::string& root = scratch ? scratch->path() : options.directory;
-  RunInProcesses(
+  RunInFewProcesses(
       count, options.jobs,
-      [&](size_t number) {
-        const std::string name = options.name_of ? options.name_of(number) : std::to_string(number);
-        const std::string directory = root + "/" + name;
-        const auto start = std::chrono::steady_clock::now();
-        Json answer =
-            AnswerOrFailure([&] { return ToJson(RunTrial(number, config, options, directory)); });
-        answer["wall_s"] =
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-        if (options.directory.empty()) {  // many trials would fill the disk
-          std::error_code ignored;
-          fs::remove_all(directory, ignored);
-        }
-        return answer;
+      [&](size_t first, size_t end) {
+        return TrialsOfProcess(config, options, root).Run(first, end);
       },
-      Order::kAsTheyEnd,
       [&](size_t number, const Json& answer) { ended(number, ResultOf(answer)); });
 }
 

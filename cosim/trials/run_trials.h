@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs trials, each in a process of its own, so that one that crashes or is refused leaves the
-// others alone. Call from a process with one thread that has made no SystemC object.
+// Runs trials in processes of their own, so that one that crashes or is refused leaves the others
+// alone: each that is simulated in one, and many by the closed form together. Call from a process
+// with one thread that has made no SystemC object.
 #pragma once
 
 #include <cstddef>

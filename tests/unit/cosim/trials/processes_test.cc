@@ -3,8 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -72,6 +74,72 @@ TEST(Processes, ATextThatIsNotUtf8IsStillAnAnswer) {
   const std::vector<Json> answers =
       AnswersOf(1, 1, [](size_t) -> Json { throw BadInput("{}: cannot be read", "caf\xE9.toml"); });
   EXPECT_THAT(answers[0]["error"]["message"].get<std::string>(), HasSubstr("cannot be read"));
+}
+
+// Two thirds of the numbers are small work: a process does as many as follow each other. The others
+// are the only ones of their process.
+bool IsSmall(size_t number) { return number % 3 != 2; }
+std::vector<Json> SmallOrOne(size_t first, size_t end) {
+  std::vector<Json> answers;
+  for (size_t number = first; number < end; ++number) {
+    if (number > first && !IsSmall(number)) break;
+    answers.push_back({{"n", number}, {"process", getpid()}});
+    if (!IsSmall(number)) break;
+  }
+  return answers;
+}
+
+TEST(Processes, InFewProcessesEachPieceIsDoneOnceWhateverOneOfThemDoesOfItsRange) {
+  for (const uint64_t jobs : {1, 3, 100}) {
+    for (const size_t count : {0, 1, 7, 100}) {
+      std::map<size_t, int> process_of;
+      std::map<int, size_t> large_of;
+      RunInFewProcesses(count, jobs, SmallOrOne, [&](size_t number, const Json& answer) {
+        EXPECT_EQ(answer["n"], number);
+        const auto process = answer["process"].get<int>();
+        EXPECT_TRUE(process_of.emplace(number, process).second) << number << " was done twice";
+        if (!IsSmall(number)) ++large_of[process];
+      });
+      EXPECT_EQ(process_of.size(), count);
+      for (const auto& [process, large] : large_of)
+        EXPECT_EQ(large, 1u) << "pieces of process " << process << " that want one of their own";
+    }
+  }
+}
+
+TEST(Processes, OfManyInOneProcessOnlyTheOneThatDiesIsLost) {
+  std::map<size_t, Json> answers;
+  const RangeWork all = [](size_t first, size_t end) {
+    std::vector<Json> of_range;
+    for (size_t number = first; number < end; ++number) {
+      if (number == 5) std::raise(SIGKILL);
+      of_range.push_back({{"n", number}});
+    }
+    return of_range;
+  };
+  RunInFewProcesses(64, 2, all, [&](size_t number, Json answer) {
+    EXPECT_TRUE(answers.emplace(number, std::move(answer)).second) << number;
+  });
+  ASSERT_EQ(answers.size(), 64u);
+  for (const auto& [number, answer] : answers) {
+    if (number == 5) {
+      EXPECT_EQ(answer["error"]["type"], "Crashed");
+    } else {
+      EXPECT_EQ(answer["n"], number);
+    }
+  }
+}
+
+TEST(Processes, SmallWorkTakesFewProcesses) {
+  std::set<int> processes;
+  const auto all = [](size_t first, size_t end) {
+    return std::vector<Json>(end - first, Json{{"process", getpid()}});
+  };
+  RunInFewProcesses(10000, 2, all, [&](size_t, const Json& answer) {
+    processes.insert(answer["process"].get<int>());
+  });
+  EXPECT_LE(processes.size(), 32u);
+  EXPECT_GE(processes.size(), 4u) << "for two jobs that end at the same time";
 }
 
 }  // namespace
