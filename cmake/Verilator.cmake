@@ -54,16 +54,19 @@ function(spyre_rtl name)
   if(SPYRE_RTL_COVERAGE)
     set(coverage --coverage-line --coverage-toggle)
   endif()
-  add_custom_command(OUTPUT ${dir}/V${name}__ALL.cpp ${dir}/V${name}.h
+  add_custom_command(OUTPUT ${dir}/V${name}__ALL.cpp ${dir}/V${name}__AllSlow.cpp ${dir}/V${name}.h
     COMMAND ${CMAKE_COMMAND} -E rm -rf ${dir}
     COMMAND ${VERILATOR} --cc --Wall --trace-fst --trace-structs -O3 --x-assign fast --x-initial unique --assert
       ${coverage} --prefix V${name} --top-module ${RTL_TOP} --Mdir ${dir} ${waivers} ${sources}
     COMMAND ${CMAKE_COMMAND} -DDIR=${dir} -DNAME=V${name} -P ${PROJECT_SOURCE_DIR}/cmake/VerilatedAll.cmake
-    DEPENDS ${sources} ${waivers} spyre_contract_generated
+    DEPENDS ${sources} ${waivers} ${PROJECT_SOURCE_DIR}/cmake/VerilatedAll.cmake spyre_contract_generated
     COMMENT "Verilating ${name}" VERBATIM)
   add_custom_target(spyre_rtl_${name}_generated DEPENDS ${dir}/V${name}.h)
   add_dependencies(spyre_rtl_generated spyre_rtl_${name}_generated)
-  add_library(spyre_rtl_${name} STATIC ${dir}/V${name}__ALL.cpp)
+  add_library(spyre_rtl_${name} STATIC ${dir}/V${name}__ALL.cpp ${dir}/V${name}__AllSlow.cpp)
+  set_target_properties(spyre_rtl_${name} PROPERTIES UNITY_BUILD OFF)
+  # More than half of the code makes an object or lists the signals of a trace: it takes longer to optimise than to run.
+  set_source_files_properties(${dir}/V${name}__AllSlow.cpp PROPERTIES COMPILE_OPTIONS -O0)
   target_link_libraries(spyre_rtl_${name} PUBLIC spyre_verilated PRIVATE spyre_verilated_options)
   target_include_directories(spyre_rtl_${name} SYSTEM PUBLIC ${dir})
 endfunction()
