@@ -2,13 +2,13 @@
 # Parts that few runs need and that take long to build or to load. The program opens them by base/module.h.
 add_custom_target(spyre_module_interfaces) # the headers that carry their symbols
 
-# spyre_module(NAME FOLDER folder TO folder... LINK lib... SOURCES file... INTERFACE file... [LINKED]): a module of all
+# spyre_module(NAME FOLDER folder TO folder... LINK lib... SOURCES file... INTERFACE file... [LINKED] [COLD]): a module of all
 # .cc files of the folder, and SOURCES. TO: as of spyre_folder, but linked only if LINKED is said: then the module has
-# its own copy of these libraries. INTERFACE: headers that program and module
+# its own copy of these libraries. COLD: as of spyre_folder. INTERFACE: headers that program and module
 # both compile; the symbol that the module exports carries their digest (<modules/NAME.h>), so that a module of other
 # sources is refused instead of misunderstood. The target NAME_interface makes that header.
 function(spyre_module name)
-  cmake_parse_arguments(M "LINKED" "FOLDER" "TO;LINK;SOURCES;INTERFACE" ${ARGN})
+  cmake_parse_arguments(M "LINKED;COLD" "FOLDER" "TO;LINK;SOURCES;INTERFACE" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${M_FOLDER}/*.cc)
   set(libraries ${M_LINK})
   if(M_LINKED)
@@ -35,6 +35,9 @@ function(spyre_module name)
     add_dependencies(${name} ${name}_interface)
   endif()
   target_link_libraries(${name} PRIVATE spyre_options fmt::fmt ${libraries})
+  if(M_COLD)
+    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-Og>)
+  endif()
   # Nothing of a module is for others but that symbol.
   target_link_options(${name} PRIVATE LINKER:--no-undefined LINKER:--exclude-libs,ALL)
   set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON
