@@ -124,7 +124,8 @@ function(spyre_install_package)
 endfunction()
 
 # `cpack` in the build directory: two Debian packages. What the program needs of shared libraries is asked of
-# dpkg-shlibdeps; the static libraries need the development packages of theirs.
+# dpkg-shlibdeps; the static libraries need the development packages of theirs, and have no program that would be asked
+# (CPack starts two processes for each file to find that out).
 if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_GENERATOR DEB)
   set(CPACK_PACKAGE_VENDOR "spyre-cosim")
@@ -136,7 +137,7 @@ if(PROJECT_IS_TOP_LEVEL)
   set(CPACK_DEBIAN_COMPRESSION_TYPE zstd)
   set(CPACK_DEB_COMPONENT_INSTALL ON)
   set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-  set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+  set(CPACK_DEBIAN_PROGRAM_PACKAGE_SHLIBDEPS ON)
   set(CPACK_DEBIAN_PACKAGE_SECTION science)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_NAME spyre-cosim)
   set(CPACK_DEBIAN_PROGRAM_PACKAGE_RECOMMENDS "python3, python3-numpy") # of its Python package
