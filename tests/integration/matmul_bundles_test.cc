@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,14 @@ class MatmulBundles : public test::ProgramFixture {
     }
     return offset;
   }
+  // The elements that a product multiplies one after the other, from `at` on.
+  std::vector<double> LineAlongK(const std::vector<double>& values, const Sizes& sizes,
+                                 const Image& image, std::array<int64_t, 4> at) const {
+    std::vector<double> line;
+    for (at[kK] = 0; at[kK] < sizes.k; ++at[kK])
+      line.push_back(values[static_cast<size_t>(Offset(sizes, image, at))]);
+    return line;
+  }
   int64_t Elements(const Sizes& sizes, const Image& image) const {
     int64_t elements = 1;
     for (const int dim : image.order)
@@ -93,14 +102,14 @@ class MatmulBundles : public test::ProgramFixture {
     const NpyArray got =
         ReadNpy(dir_ + "/out/a2.npy", "out", "f4", {Elements(sizes, out) / kStick, kStick});
     for (int64_t batch = 0; batch < sizes.batch; ++batch) {
+      std::vector<std::vector<double>> columns;
+      for (int64_t n = 0; n < sizes.n; ++n)
+        columns.push_back(LineAlongK(right, sizes, b, {batch, 0, n, 0}));
       for (int64_t m = 0; m < sizes.m; ++m) {
+        const std::vector<double> row = LineAlongK(left, sizes, a, {batch, m, 0, 0});
         for (int64_t n = 0; n < sizes.n; ++n) {
-          double expected = 0;
-          for (int64_t k = 0; k < sizes.k; ++k) {
-            const std::array<int64_t, 4> at{batch, m, n, k};
-            expected += left[static_cast<size_t>(Offset(sizes, a, at))] *
-                        right[static_cast<size_t>(Offset(sizes, b, at))];
-          }
+          const double expected = std::inner_product(row.data(), row.data() + sizes.k,
+                                                     columns[static_cast<size_t>(n)].data(), 0.0);
           float value = 0;
           std::memcpy(&value, &got.data[4 * static_cast<size_t>(Offset(sizes, out, {batch, m, n}))],
                       sizeof value);
