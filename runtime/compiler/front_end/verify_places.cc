@@ -166,11 +166,19 @@ class PlaceChecker {
       rest /= splits[l];
     }
     CoreRanges part;
+    part.reserve(access.loop.size());
     for (const int loop : access.loop) {
       const auto l = static_cast<size_t>(std::max(loop, 0));
       part.emplace_back(loop < 0 ? 0 : slice[l], loop < 0 ? 1 : splits[l]);
     }
     return part;
+  }
+
+  // Whether each core touches the same part of a buffer by both, without looking at each.
+  bool AreDividedAlike(const Access& a, const Access& b) const {
+    if (a.op == b.op) return a.loop == b.loop;
+    return a.loop == b.loop && a.op->reduction_type == b.op->reduction_type &&
+           graph_.divisions.at(a.op->name).splits == graph_.divisions.at(b.op->name).splits;
   }
 
   // Equal slices of a part of a dimension are not those of the whole.
@@ -236,9 +244,11 @@ class PlaceChecker {
       return;
     }
     for (const Access& access : accesses) {
+      const bool whole = CutsWhole(access, plan.name);
+      const bool alike = AreDividedAlike(access, accesses.front());
       for (int core = 0; core < graph_.divisions.at(access.op->name).cores_used; ++core) {
-        if (core < cores && CutsWhole(access, plan.name) &&
-            PartOf(access, core) == PartOf(accesses.front(), core))
+        if (core < cores && whole &&
+            (alike || PartOf(access, core) == PartOf(accesses.front(), core)))
           continue;
         Report("lx_cores", plan.name,
                fmt::format("'{}' is in LX, and core {} has not written the part of it that '{}' "

@@ -33,21 +33,17 @@ Extent::Factor Extent::Reduced(int64_t numerator, int64_t denominator) {
 
 void Extent::Add(const Powers& powers, const Factor& factor) {
   if (factor.numerator == 0) return;
-  const auto [it, inserted] = terms_.emplace(powers, factor);
-  if (terms_.size() > kMostTerms) throw BadInput("a size has more than {} terms", kMostTerms);
-  if (inserted) return;
-  const Factor& old = it->second;
-  const Factor sum = Reduced(CheckedSum(CheckedProduct(old.numerator, factor.denominator),
-                                        CheckedProduct(factor.numerator, old.denominator)),
-                             CheckedProduct(old.denominator, factor.denominator));
-  if (sum.numerator == 0) {
-    terms_.erase(it);
-  } else {
-    it->second = sum;
-  }
+  Factor& term = powers.empty() ? number_ : terms_[powers];
+  const bool is_new = term.numerator == 0;
+  term = is_new ? factor
+                : Reduced(CheckedSum(CheckedProduct(term.numerator, factor.denominator),
+                                     CheckedProduct(factor.numerator, term.denominator)),
+                          CheckedProduct(term.denominator, factor.denominator));
+  if (CountTerms() > kMostTerms) throw BadInput("a size has more than {} terms", kMostTerms);
+  if (term.numerator == 0 && !powers.empty()) terms_.erase(powers);
 }
 
-Extent::Extent(int64_t value) { Add({}, {value, 1}); }
+Extent::Extent(int64_t value) : number_{value, 1} {}
 
 Extent Extent::Symbol(const std::string& name) {
   Extent extent;
@@ -80,26 +76,23 @@ Extent Extent::From(const Expression& expression) {
 
 Extent Extent::Parse(std::string_view text) { return From(ParseExpression(text)); }
 
-bool Extent::is_number() const {
-  return terms_.empty() || (terms_.size() == 1 && terms_.begin()->first.empty() &&
-                            terms_.begin()->second.denominator == 1);
-}
+bool Extent::is_number() const { return terms_.empty() && number_.denominator == 1; }
 
 int64_t Extent::number() const {
   if (!is_number()) throw BadInput("{} is symbolic; an integer is needed", ToString());
-  return terms_.empty() ? 0 : terms_.begin()->second.numerator;
+  return number_.numerator;
 }
 
 Extent operator+(const Extent& a, const Extent& b) {
   Extent sum = a;
-  for (const auto& [powers, factor] : b.terms_) sum.Add(powers, factor);
+  b.ForEachTerm([&](const auto& powers, const auto& factor) { sum.Add(powers, factor); });
   return sum;
 }
 
 Extent operator*(const Extent& a, const Extent& b) {
   Extent product;
-  for (const auto& [a_powers, a_factor] : a.terms_) {
-    for (const auto& [b_powers, b_factor] : b.terms_) {
+  a.ForEachTerm([&](const Extent::Powers& a_powers, const Extent::Factor& a_factor) {
+    b.ForEachTerm([&](const Extent::Powers& b_powers, const Extent::Factor& b_factor) {
       Extent::Powers powers = a_powers;
       for (const auto& [symbol, power] : b_powers) {
         if ((powers[symbol] += power) == 0) powers.erase(symbol);
@@ -109,20 +102,21 @@ Extent operator*(const Extent& a, const Extent& b) {
       const Extent::Factor y = Extent::Reduced(b_factor.numerator, a_factor.denominator);
       product.Add(powers, {CheckedProduct(x.numerator, y.numerator),
                            CheckedProduct(x.denominator, y.denominator)});
-    }
-  }
+    });
+  });
   return product;
 }
 
 Extent operator/(const Extent& a, const Extent& b) {
-  if (b.terms_.size() != 1) {
+  if (b.CountTerms() != 1) {
     throw BadInput("{} cannot be divided by {}", a.ToString(), b.ToString());
   }
-  const auto& [powers, factor] = *b.terms_.begin();
-  Extent::Powers inverse;
-  for (const auto& [symbol, power] : powers) inverse[symbol] = -power;
   Extent reciprocal;
-  reciprocal.Add(inverse, Extent::Reduced(factor.denominator, factor.numerator));
+  b.ForEachTerm([&](const Extent::Powers& powers, const Extent::Factor& factor) {
+    Extent::Powers inverse;
+    for (const auto& [symbol, power] : powers) inverse[symbol] = -power;
+    reciprocal.Add(inverse, Extent::Reduced(factor.denominator, factor.numerator));
+  });
   return a * reciprocal;
 }
 
@@ -143,13 +137,11 @@ std::string Extent::TermText(const Powers& powers, const Factor& factor) {
 }
 
 std::string Extent::ToString() const {
-  if (terms_.empty()) return "0";
+  if (CountTerms() == 0) return "0";
   std::string text;
-  // The term without symbols is the first in order; it is written last.
-  for (auto it = terms_.rbegin(); it != terms_.rend(); ++it) {
-    if (!text.empty()) text += " + ";
-    text += TermText(it->first, it->second);
-  }
+  ForEachTerm([&](const Powers& powers, const Factor& factor) {  // the number is written last
+    text = TermText(powers, factor) + (text.empty() ? "" : " + " + text);
+  });
   return text;
 }
 

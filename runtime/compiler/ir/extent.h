@@ -32,7 +32,9 @@ class Extent {
   friend Extent operator*(const Extent& a, const Extent& b);
   friend Extent operator/(const Extent& a, const Extent& b);  // exact, never rounded
   friend Extent operator+(const Extent& a, const Extent& b);
-  friend bool operator==(const Extent& a, const Extent& b) { return a.terms_ == b.terms_; }
+  friend bool operator==(const Extent& a, const Extent& b) {
+    return a.number_ == b.number_ && a.terms_ == b.terms_;
+  }
   friend bool operator!=(const Extent& a, const Extent& b) { return !(a == b); }
 
  private:
@@ -48,8 +50,16 @@ class Extent {
   static Factor Reduced(int64_t numerator, int64_t denominator);
   static std::string TermText(const Powers& powers, const Factor& factor);
   void Add(const Powers& powers, const Factor& factor);
+  size_t CountTerms() const { return terms_.size() + (number_.numerator == 0 ? 0 : 1); }
+  // visit(powers, factor), the number first.
+  template <typename Visit>
+  void ForEachTerm(const Visit& visit) const {
+    if (number_.numerator != 0) visit(Powers(), number_);
+    for (const auto& [powers, factor] : terms_) visit(powers, factor);
+  }
 
-  std::map<Powers, Factor> terms_;  // factors are never 0
+  Factor number_;                   // the term without symbols: most extents have no other
+  std::map<Powers, Factor> terms_;  // the others; factors are never 0
 };
 
 // Row-major strides of a tensor of these sizes, in elements.
