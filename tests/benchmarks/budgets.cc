@@ -51,6 +51,9 @@ const std::vector<Budget>& Budgets() {
       {"tasks a second: safe, by bytes", "InsertInferRetire/safe_bytes", "tasks", 5e6, false},
       {"tasks a second: safe, by bytes, mixed shapes", "InsertInferRetire/safe_bytes_mixed",
        "tasks", 5e6, false},
+      {"closed form: single operations a second", "ClosedFormOfOperations", "kernels", 10e3, false},
+      {"closed form: launches of a Granite-8B model a second", "ClosedFormOfAModel", "kernels",
+       10e3, false},
   };
   return budgets;
 }
