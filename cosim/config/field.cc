@@ -88,13 +88,16 @@ std::string Field::ValueText() const {
 
 Field& FieldCollector::Add(const char* key, Field::Value value, const char* description,
                            const char* source) {
-  Field field;
-  field.key = prefix_.empty() ? key : prefix_ + "." + key;
+  Field& field = fields_.emplace_back();
+  const std::string_view name = key;
+  field.key.reserve(prefix_.size() + 1 + name.size());
+  field.key = prefix_;
+  if (!prefix_.empty()) field.key += '.';
+  field.key += name;
   field.value = value;
   field.meaning = description;
   field.source = source;
-  fields_.push_back(std::move(field));
-  return fields_.back();
+  return field;
 }
 
 void FieldCollector::Number(const char* key, uint64_t& value, uint64_t min, uint64_t max,

@@ -21,9 +21,11 @@ TrialProgress::~TrialProgress() {
 
 void TrialProgress::Ended() {
   ++done_;
-  if (!shown_) return;
-  const double passed =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const auto now = std::chrono::steady_clock::now();
+  constexpr std::chrono::milliseconds kStep{100};  // what nobody can read is not written
+  if (!shown_ || now - written_ < kStep) return;
+  written_ = now;
+  const double passed = std::chrono::duration<double>(now - start_).count();
   const double left = passed / static_cast<double>(done_) * static_cast<double>(total_ - done_);
   messages_ << fmt::format("\r\033[K{}: {} of {} points, about {:.0f} {} left", command_, done_,
                            total_, left < 120 ? left : left / 60, left < 120 ? "s" : "min")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// "sweep: 12 of 500 points, about 2 min left", one line that is written over on a terminal. One
-// thread.
+// "sweep: 12 of 500 points, about 2 min left", one line that is written over on a terminal, at
+// most ten times a second. One thread.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,8 @@ class TrialProgress {
   size_t total_, done_ = 0;
   std::ostream& messages_;
   bool shown_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point written_;
 };
 
 }  // namespace spyre::cosim
