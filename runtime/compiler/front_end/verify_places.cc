@@ -25,7 +25,8 @@ struct Use {
 // One access of an operation.
 struct Access {
   const GraphOp* op;
-  std::vector<int> loop;  // of each dimension of the buffer, -1: none
+  const WorkDivision* division;  // of the operation
+  std::vector<int> loop;         // of each dimension of the buffer, -1: none
 };
 
 // Slice and number of slices of each dimension of a buffer.
@@ -82,11 +83,12 @@ class PlaceChecker {
   }
 
   void Touch(const GraphOp& op, int64_t now) {
+    const WorkDivision& division = graph_.divisions.at(op.name);
     const auto touch = [&](const std::string& buffer, const std::vector<int>& loop) -> Use& {
       Use& use = uses_[buffer];
       if (use.first < 0) use.first = now;
       use.last = now;
-      accesses_[buffer].push_back({&op, loop});
+      accesses_[buffer].push_back({&op, &division, loop});
       return use;
     };
     for (const GraphRead& read : op.reads) touch(read.buffer, read.loop);
@@ -97,7 +99,6 @@ class PlaceChecker {
     const bool is_new = uses_.count(target) == 0;
     Use& written = touch(target, own);
     written.is_written_first = written.is_written_first || is_new;
-    const WorkDivision& division = graph_.divisions.at(op.name);
     written.parts = 1;
     for (size_t i = 0; i < op.ranges.size(); ++i) written.parts *= division.splits[i];
     const std::vector<std::string>& in_place = options_.lx.in_place;
@@ -152,8 +153,8 @@ class PlaceChecker {
 
   // The part of a buffer that `core` touches. Cores count through the slices, the first loop
   // fastest; in a matmul whose sum is divided, that loop.
-  CoreRanges PartOf(const Access& access, int core) const {
-    const std::vector<int>& splits = graph_.divisions.at(access.op->name).splits;
+  static CoreRanges PartOf(const Access& access, int core) {
+    const std::vector<int>& splits = access.division->splits;
     std::vector<int> slice(splits.size(), 0);
     int rest = core;
     const bool sums_first = access.op->reduction_type == "batchmatmul" && !splits.empty();
@@ -175,15 +176,14 @@ class PlaceChecker {
   }
 
   // Whether each core touches the same part of a buffer by both, without looking at each.
-  bool AreDividedAlike(const Access& a, const Access& b) const {
-    if (a.op == b.op) return a.loop == b.loop;
+  static bool AreDividedAlike(const Access& a, const Access& b) {
     return a.loop == b.loop && a.op->reduction_type == b.op->reduction_type &&
-           graph_.divisions.at(a.op->name).splits == graph_.divisions.at(b.op->name).splits;
+           a.division->splits == b.division->splits;
   }
 
   // Equal slices of a part of a dimension are not those of the whole.
   bool CutsWhole(const Access& access, const std::string& buffer) const {
-    const std::vector<int>& splits = graph_.divisions.at(access.op->name).splits;
+    const std::vector<int>& splits = access.division->splits;
     std::vector<Extent> ranges = access.op->ranges;
     const std::vector<Extent>& reduced = access.op->reduction_ranges;
     ranges.insert(ranges.end(), reduced.begin(), reduced.end());
@@ -234,8 +234,9 @@ class PlaceChecker {
           fmt::format("'{}' is in LX, and its layout has room that no operation walks", plan.name));
       return;
     }
-    const int cores = graph_.divisions.at(writer->name).cores_used;
-    const std::vector<int>& splits = graph_.divisions.at(writer->name).splits;
+    const Access& written = accesses.front();
+    const int cores = written.division->cores_used;
+    const std::vector<int>& splits = written.division->splits;
     for (size_t l = writer->ranges.size(); l < splits.size(); ++l) {
       if (splits[l] == 1) continue;
       Report("lx_cores", plan.name,
@@ -245,10 +246,9 @@ class PlaceChecker {
     }
     for (const Access& access : accesses) {
       const bool whole = CutsWhole(access, plan.name);
-      const bool alike = AreDividedAlike(access, accesses.front());
-      for (int core = 0; core < graph_.divisions.at(access.op->name).cores_used; ++core) {
-        if (core < cores && whole &&
-            (alike || PartOf(access, core) == PartOf(accesses.front(), core)))
+      const bool alike = AreDividedAlike(access, written);
+      for (int core = 0; core < access.division->cores_used; ++core) {
+        if (core < cores && whole && (alike || PartOf(access, core) == PartOf(written, core)))
           continue;
         Report("lx_cores", plan.name,
                fmt::format("'{}' is in LX, and core {} has not written the part of it that '{}' "
