@@ -19,7 +19,8 @@ namespace spyre::cosim {
 using ConfigReader =
     std::function<RunConfig(const std::string& path, const std::vector<std::string>& sets)>;
 
-// Makes the configuration of one trial. Called in the child; what it throws is the trial's reason.
+// Makes the configuration of one trial. Called in the child, and again in another one if the first
+// leaves the trial to it; what it throws is the trial's reason.
 using TrialConfig = std::function<RunConfig(size_t number)>;
 
 struct TrialOptions {
