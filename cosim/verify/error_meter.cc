@@ -20,21 +20,25 @@ void ErrorMeter::Add(double result, double ideal, double limit, int64_t element)
   }
   if (!std::isfinite(result)) {
     ++not_finite_;
-    Keep({"", element, result, ideal, limit}, kNoLimit);
+    if (IsWorse(kNoLimit, element)) Keep({"", element, result, ideal, limit}, kNoLimit);
     return;
   }
   const double error = std::fabs(result - ideal);
   ++elements_;
   if (error > limit) ++beyond_;
-  Keep({"", element, result, ideal, limit}, error == 0 ? 0 : error / limit);
+  const double badness = error == 0 ? 0 : error / limit;
+  if (IsWorse(badness, element)) Keep({"", element, result, ideal, limit}, badness);
   max_error_ = std::max(max_error_, error);
   max_ideal_ = std::max(max_ideal_, std::fabs(ideal));
   const double ulp = std::max(SenUlp(ideal), std::ldexp(1, kSmallestHalfExponent));
   max_ulps_ = std::max(max_ulps_, error / ulp);
 }
 
+bool ErrorMeter::IsWorse(double badness, int64_t element) const {
+  return !(badness < badness_ || (badness == badness_ && element >= worst_.element));
+}
+
 void ErrorMeter::Keep(const Deviation& candidate, double badness) {
-  if (badness < badness_ || (badness == badness_ && candidate.element >= worst_.element)) return;
   worst_ = candidate;
   badness_ = badness;
 }
@@ -44,7 +48,8 @@ void ErrorMeter::Merge(const ErrorMeter& other) {
   not_finite_ += other.not_finite_;
   unjudged_ += other.unjudged_;
   beyond_ += other.beyond_;
-  if (other.badness_ >= 0) Keep(other.worst_, other.badness_);
+  if (other.badness_ >= 0 && IsWorse(other.badness_, other.worst_.element))
+    Keep(other.worst_, other.badness_);
   max_error_ = std::max(max_error_, other.max_error_);
   max_ideal_ = std::max(max_ideal_, other.max_ideal_);
   max_ulps_ = std::max(max_ulps_, other.max_ulps_);

@@ -24,7 +24,8 @@ class ErrorMeter {
   void AddTo(Verification& verification, const std::string& tensor = "out") const;
 
  private:
-  // Keeps the worse of two; the earlier element of equals, so that threads do not matter.
+  // Than what is kept; the earlier element of equals is, so that threads do not matter.
+  bool IsWorse(double badness, int64_t element) const;
   void Keep(const Deviation& candidate, double badness);
 
   int64_t elements_ = 0, not_finite_ = 0, unjudged_ = 0, beyond_ = 0;
