@@ -47,13 +47,16 @@ class OpListOracle {
     return tensor.data[static_cast<size_t>(at)];
   }
 
-  void ForEach(const Names& dims, Index index, const std::function<void(const Index&)>& body,
-               size_t from = 0) const {
+  void ForEach(const Names& dims, Index index,
+               const std::function<void(const Index&)>& body) const {
+    Walk(dims, 0, index, body);
+  }
+  void Walk(const Names& dims, size_t from, Index& index,
+            const std::function<void(const Index&)>& body) const {
     if (from == dims.size()) return body(index);
-    for (int64_t i = 0; i < sizes_.at(dims[from]); ++i) {
-      index[dims[from]] = i;
-      ForEach(dims, index, body, from + 1);
-    }
+    const int64_t size = sizes_.at(dims[from]);
+    int64_t& at = index[dims[from]];
+    for (at = 0; at < size; ++at) Walk(dims, from + 1, index, body);
   }
 
   OracleTensor Make(const Names& dims, const std::function<Bounded(const Index&)>& element) const {
