@@ -62,7 +62,9 @@ if(SPYRE_SANITIZE)
 endif()
 
 # What nearly every file of the product includes, read once. Folders with JSON or SystemC have a header of their own: a
-# file that includes JSON costs half a second more than one that does not, precompiled or not.
+# file that includes JSON costs half a second more than one that does not, precompiled or not. Text is appended by
+# `text += fmt::format(...)`: format_to, and fmt::print to a stream, compile the whole formatter into a unit, which takes a
+# second.
 foreach(header precompiled precompiled_json precompiled_systemc)
   add_library(spyre_${header} STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
   target_link_libraries(spyre_${header} PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)

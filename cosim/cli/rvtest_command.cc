@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/cli/rvtest_command.h"
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <iostream>
 #include <memory>
@@ -90,10 +90,10 @@ Json JsonOf(const Result& result) {
 
 void Print(const Result& result, std::ostream& out) {
   if (result.failure.empty()) {
-    fmt::print(out, "PASS {} ({} cycles, {} instructions)\n", result.path, result.cycles,
-               result.instructions);
+    out << fmt::format("PASS {} ({} cycles, {} instructions)\n", result.path, result.cycles,
+                       result.instructions);
   } else {
-    fmt::print(out, "FAIL {}: {}\n", result.path, result.failure);
+    out << fmt::format("FAIL {}: {}\n", result.path, result.failure);
   }
 }
 

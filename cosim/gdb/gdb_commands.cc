@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "cosim/gdb/gdb_packet.h"
@@ -142,7 +141,7 @@ std::string ReadMemory(std::string_view arguments, DebugTarget& target) {
   std::vector<uint8_t> data(std::min<size_t>(length, kGdbPacketBytes / 2));
   if (!target.ReadMemory(address, data.data(), data.size())) return kNoAccess;
   std::string text;
-  for (const uint8_t byte : data) fmt::format_to(std::back_inserter(text), "{:02x}", byte);
+  for (const uint8_t byte : data) text += fmt::format("{:02x}", byte);
   return text;
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <unordered_map>
@@ -64,7 +63,7 @@ class ChromeExporter {
   void Emit(fmt::format_string<Args...> format, Args&&... args) {
     text_ += is_first_ ? "\n" : ",\n";
     is_first_ = false;
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += fmt::format(format, std::forward<Args>(args)...);
     if (text_.size() > kFlushBytes) Flush();
   }
   void Flush() {
@@ -144,10 +143,10 @@ void ExportCsv(const Trace& trace, std::ostream& out) {
   std::string text = "start_ps,end_ps,process,track,category,name,flow,bytes,detail\n";
   for (const Record& record : trace.records) {
     const Track& track = trace.tracks[record.track];
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}\n", record.start_ps,
-                   record.end_ps, CsvField(track.process), CsvField(track.name),
-                   CategoryName(static_cast<Category>(record.category)),
-                   CsvField(trace.names[record.name]), record.flow, record.bytes, record.detail);
+    text += fmt::format(
+        "{},{},{},{},{},{},{},{},{}\n", record.start_ps, record.end_ps, CsvField(track.process),
+        CsvField(track.name), CategoryName(static_cast<Category>(record.category)),
+        CsvField(trace.names[record.name]), record.flow, record.bytes, record.detail);
     if (text.size() < kFlushBytes) continue;
     out.write(text.data(), static_cast<std::streamsize>(text.size()));
     text.clear();

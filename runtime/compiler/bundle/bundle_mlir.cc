@@ -48,7 +48,7 @@ class MlirWriter {
   template <typename... Args>
   void Line(size_t indent, fmt::format_string<Args...> format, Args&&... args) {
     text_.append(indent, '\t');
-    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    text_ += fmt::format(format, std::forward<Args>(args)...);
     text_.push_back('\n');
   }
 
