@@ -56,6 +56,7 @@ static_assert(sizeof(PathTime) == 128);  // two lines of the host's cache: it is
 // What the ring and memory say about a burst, for whoever waits for it.
 struct BurstTimes {
   uint64_t at_memory_ps = 0;  // its request, or its data, are at the memory stop
+  uint64_t turn_ps = 0;       // so long it waited there for its turn before
   uint64_t memory_ps = 0;     // memory has done its part
   uint64_t unloaded_ps = 0;   // what memory takes for it alone
   uint64_t hops_ps = 0;       // the way of the data between memory and the core, alone
@@ -64,7 +65,9 @@ struct BurstTimes {
 
 // A read that was asked for at path.at_ps, until memory has its data.
 inline void SpendToMemory(PathTime& path, const BurstTimes& times) {
-  path.Until(std::min(times.at_memory_ps, times.memory_ps), Cause::kRingHops);
+  const uint64_t at_memory_ps = std::min(times.at_memory_ps, times.memory_ps);
+  path.Until(at_memory_ps - std::min(times.turn_ps, at_memory_ps), Cause::kRingHops);
+  path.Until(at_memory_ps, Cause::kMulticast);
   path.For(times.unloaded_ps, times.memory_ps, Cause::kMemoryLatency);
   path.Until(times.memory_ps, Cause::kMemoryRead);
 }

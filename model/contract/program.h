@@ -132,7 +132,8 @@ constexpr uint8_t FnByte(Fn fn, uint8_t flags = 0) {
 //   dev + p * dev_plane_stride + r * dev_row_stride to LX lx + p * lx_plane_stride + r *
 //   lx_row_stride. Device addresses, strides and row_bytes are multiples of 128. group != 0 is a
 //   core mask that contains this core: all cores of the mask execute the same LOAD (same box) as
-//   members of one multicast, which reads memory once.
+//   members of one multicast, which reads memory once. Multicasts take turns at memory, and loads
+//   whose group is this core alone take theirs among them.
 // kStore: the reverse. No multicast.
 // kMatmul: acc[i][j] (+)= sum over kk < k of a[i][kk] * b[kk][j], i < m, j < n. With e elements of
 // the operands' format in a stick (64 SEN169_FP16, 128 of 8 bits, 256 SENINT4), n is a multiple of

@@ -9,11 +9,11 @@ LoadStoreUnit::LoadStoreUnit(const sc_core::sc_module_name& name, Unit kind, Cor
                              trace::Recorder* recorder)
     : CoreUnit(name, kind, core, recorder),
       is_store_(kind == Unit::kStore),
-      unicasts_(is_store_ ? core.config().core.outstanding_stores
-                          : core.config().core.outstanding_loads),
-      multicasts_(is_store_ ? 0 : core.config().core.outstanding_multicasts),
+      unicasts_((is_store_ ? core.config().core.outstanding_stores
+                           : core.config().core.outstanding_loads) *
+                kMaxBurstBytes),
+      multicasts_(core.config().core.outstanding_multicasts * kMaxBurstBytes),
       issue_(core.clock()) {
-  for (Unicast& unicast : unicasts_) unicast.unit = this;
   transfer_.stop = static_cast<uint16_t>(core.index());
 }
 
@@ -89,6 +89,7 @@ bool LoadStoreUnit::Begin(const Instruction& in, uint64_t start_ps) {
   transfer_.functional = job().functional;
   transfer_.move_data = transfer_.functional != nullptr;
   transfer_.group = members;
+  transfer_.takes_turn = group == self;
   // Stores take the LX port before the ring, which streams of this time share with them.
   if (is_store_) Sync();
   box_.move = &BeginMove({&in, start_ps, total, start_ps, 0, false, {}});
@@ -212,25 +213,23 @@ void LoadStoreUnit::SendBursts() {
 
 bool LoadStoreUnit::SendBox() {
   Box& box = box_;
-  const bool multicast = transfer_.group != 0;
-  size_t& next = multicast ? next_multicast_ : next_unicast_;
-  const size_t places = multicast ? multicasts_.size() : unicasts_.size();
   while (!failed_ && !job().aborted && (box.run.bytes() > 0 || box.plane < box.planes)) {
     if (box.run.bytes() == 0) {
       BeginRun();
       continue;
     }
-    Burst& burst = multicast ? multicasts_[next] : unicasts_[next].burst;
-    if (burst.waiting) return false;
     if (!box.run.stands() && !RenewRun()) continue;
-    const size_t place = next;
-    next = next + 1 == places ? 0 : next + 1;
-    Send(burst, place, std::min(kMaxBurstBytes, box.run.bytes()));
+    const uint64_t bytes = std::min(kMaxBurstBytes, box.run.bytes());
+    // Stores are counted, whatever their size.
+    Burst* const burst = transfer_.group != 0 ? multicasts_.Take(bytes)
+                                              : unicasts_.Take(is_store_ ? kMaxBurstBytes : bytes);
+    if (burst == nullptr) return false;
+    Send(*burst, bytes);
   }
   return true;
 }
 
-void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
+void LoadStoreUnit::Send(Burst& burst, uint64_t bytes) {
   Box& box = box_;
   const uint64_t sent = std::max(box.local_ps, burst.done_ps);
   // A place that was not free yet: the burst depends on the one that had it.
@@ -256,11 +255,12 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
   box.run_device += bytes;
   box.run_data += box.pieces.At(bytes);
   if (transfer_.group != 0) {
-    core_.multicast_port.Join(transfer_, static_cast<uint32_t>(place), sent, part, data,
+    core_.multicast_port.Join(transfer_, burst.number, sent, part, data,
                               follows_paths() ? &path_ : nullptr, *this);
     return;
   }
-  Unicast& unicast = unicasts_[place];
+  auto& unicast = static_cast<Unicast&>(burst);
+  unicast.unit = this;
   unicast.payload.info.Ask(transfer_, &unicast);
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
   if (follows_paths()) {  // a multicast brings its own
@@ -274,20 +274,20 @@ void LoadStoreUnit::Send(Burst& burst, size_t place, uint64_t bytes) {
 
 void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t end_ps) {
   const BurstTimes& times = payload.info.times;
-  if (!unit->is_store_) unit->CountLoad(burst.sent_ps, times, end_ps);
+  if (!unit->is_store_) unit->CountLoad(sent_ps, times, end_ps);
   if (unit->follows_paths()) {
     if (unit->is_store_) {
-      SpendWrite(burst.path, times, end_ps);
+      SpendWrite(path, times, end_ps);
     } else {
-      SpendToMemory(burst.path, times);
-      SpendFromMemory(burst.path, times, end_ps);
+      SpendToMemory(path, times);
+      SpendFromMemory(path, times, end_ps);
     }
   }
-  unit->BurstDone(burst, ended.get_response_status(), end_ps);
+  unit->BurstDone(*this, ended.get_response_status(), end_ps);
 }
 
 void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
-  Burst& burst = multicasts_[place];
+  Burst& burst = multicasts_.at(place);
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
   CountLoad(std::max(burst.sent_ps, end.joined_ps), end.times, end.done_ps);
   if (follows_paths()) {

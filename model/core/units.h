@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "model/core/burst_window.h"
 #include "model/core/unit.h"
 
 namespace spyre::model {
@@ -48,6 +49,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   };
   // A place of a window, and the burst that has it or had it last.
   struct Burst {
+    uint32_t number = 0;  // of the place
     Move* move = nullptr;
     uint64_t device_address = 0;
     uint64_t bytes = 0;
@@ -56,9 +58,8 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     bool waiting = false;  // an answer has yet to come
     PathTime path;         // to sent_ps, and when the answer has come to done_ps
   };
-  struct Unicast final : TransferClient {
+  struct Unicast final : Burst, TransferClient {
     LoadStoreUnit* unit = nullptr;
-    Burst burst;
     TransferPayload payload;
     void Complete(tlm::tlm_generic_payload& payload, uint64_t done_ps) override;
   };
@@ -104,7 +105,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     WaitWhileAhead(progress_);
     waiting_ = false;
   }
-  void Send(Burst& burst, size_t place, uint64_t bytes);
+  void Send(Burst& burst, uint64_t bytes);
   void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
   void PartnersWaited(const Burst& burst, const MulticastEnd& end);
   // A load that was asked for at asked_ps, by the last of its members, and is at its core.
@@ -115,9 +116,8 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   void Fail(const UnitFault& fault);
 
   const bool is_store_;
-  std::vector<Unicast> unicasts_;
-  std::vector<Burst> multicasts_;
-  size_t next_unicast_ = 0, next_multicast_ = 0;
+  BurstWindow<Unicast> unicasts_;
+  BurstWindow<Burst> multicasts_;
   uint64_t in_flight_ = 0;
   std::list<Move> moves_;        // in the order of the program
   std::list<Move> ended_moves_;  // for use again, the latest first

@@ -72,9 +72,9 @@ struct ChunkPart {
     bytes = groups * bytes_of_core;
     memory_ns = bytes / memory_rate;
     stream_ns = LoadsNs(requests, {sharers, hops, work.cores()}, card, rates);
-    if (sharers > 1) {
-      stop_ns = requests.count * groups * requests.stop_ns;
-    } else if (work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
+    latency_ns = LoadLatencyNs(requests, {sharers, hops, work.cores()}, card, rates);
+    stop_ns = requests.count * groups * requests.stop_ns;
+    if (sharers == 1 && work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
       half_ring_ns = bytes / rates.half_ring;
     }
   }
@@ -85,17 +85,23 @@ struct ChunkPart {
     load.ns = memory_ns;
     load.AtLeast(BusyNs(others_ns), FormulaBound::kStream);
     load.AtLeast(half_ring_ns, FormulaBound::kHalfRing);
-    load.AtLeast(stop_ns, FormulaBound::kMulticastStop);
+    if (load.ns == stop_ns) load.bound = FormulaBound::kMulticastStop;
     return load;
   }
   double BusyNs(double others_ns) const {
-    return LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns + others_ns);
+    return std::max(stop_ns, LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns + others_ns));
+  }
+  // Of it, the time in which the first requests of the other operand, behind these, are on their
+  // way.
+  double HiddenNs(const ChunkPart& other) const {
+    return std::min(std::max(0.0, stop_ns - stream_ns), other.latency_ns);
   }
   Requests requests;
   double bytes, memory_ns;
-  double stream_ns;  // of the requests in flight of a core or of a group
+  double stream_ns;   // of the requests in flight of a core or of a group
+  double latency_ns;  // of one of them
   double half_ring_ns = 0;
-  double stop_ns = 0;  // of the memory stop, which takes one multicast after the other
+  double stop_ns = 0;  // of the memory stop, which takes one request after the other
 };
 
 // What brings a chunk of both operands to all cores. A core asks for one operand after the other.
@@ -107,12 +113,14 @@ ChunkLoad LoadOfChunk(const ChunkPart& a, const ChunkPart& b, bool strided, doub
   if (strided && b.bytes > a.bytes) load.bound = FormulaBound::kStridedMemory;
   if (a.half_ring_ns > 0) load.AtLeast(a.half_ring_ns + b.memory_ns, FormulaBound::kHalfRing);
   if (b.half_ring_ns > 0) load.AtLeast(a.memory_ns + b.half_ring_ns, FormulaBound::kHalfRing);
+  load.AtLeast(a.stop_ns + b.stop_ns, FormulaBound::kMulticastStop);
   const double both_ns = a.stream_ns + b.stream_ns;
   const double of_a = both_ns == 0 ? 0 : stores_ns * a.stream_ns / both_ns;
   const double of_b = both_ns == 0 ? 0 : stores_ns - of_a;
   const Load a_alone = a.Alone(of_a), b_alone = b.Alone(of_b);
   const double whole = std::max(a.requests.whole(), b.requests.whole());
-  load.AtLeast(whole * (a.BusyNs(of_a) + b.BusyNs(of_b)) + (1 - whole) * (a_alone.ns + b_alone.ns),
+  const double both_busy_ns = a.BusyNs(of_a) + b.BusyNs(of_b) - a.HiddenNs(b) - b.HiddenNs(a);
+  load.AtLeast(whole * both_busy_ns + (1 - whole) * (a_alone.ns + b_alone.ns),
                a_alone.ns > b_alone.ns ? a_alone.bound : b_alone.bound);
   return load;
 }

@@ -63,22 +63,6 @@ double StickLatencyNs(const Requests& requests, uint64_t hops, const CardParamet
 // There and back, of the farthest core.
 uint64_t UnicastHops(uint64_t cores) { return 2 * std::min(cores, kFarthestHops); }
 
-// Of a load. That of a whole burst is what a stream into one core or one group is measured to have
-// in flight, divided by its rate.
-double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
-                     const Rates& rates) {
-  // Memory is asked when the last member has, and the data pass all members one way round. Those of
-  // one core go the shorter way.
-  const uint64_t hops = group.members > 1 ? kFarthestHops + std::max(group.hops, group.members)
-                                          : UnicastHops(group.cores);
-  const double stick_ns = StickLatencyNs(requests, hops, card, rates);
-  const double all_ns = kBurstsOfStream * kBurstBytes / rates.stream;  // of all cores
-  const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, group.members));
-  const double whole_ns = std::max(all_ns - nearer_ns, all_ns / 2);
-  return stick_ns + std::max(0.0, whole_ns - stick_ns) * (requests.bytes - kStickOfRequest) /
-                        (kBurstBytes - kStickOfRequest);
-}
-
 double StoreLatencyNs(uint64_t cores, const CardParameters& card, const Rates& rates) {
   return rates.hop_ns * Number(UnicastHops(cores)) + Number(card.memory.controller_ns) +
          IssueNs(card, rates);
@@ -105,12 +89,29 @@ Requests RequestsFor(double bytes, const MemoryRuns& runs, const CardParameters&
   return requests;
 }
 
+// That of a whole burst is what a stream into one core or one group is measured to have in flight,
+// divided by its rate.
+double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
+                     const Rates& rates) {
+  // Memory is asked when the last member has, and the data pass all members one way round. Those of
+  // one core go the shorter way.
+  const uint64_t hops = group.members > 1 ? kFarthestHops + std::max(group.hops, group.members)
+                                          : UnicastHops(group.cores);
+  const double stick_ns = StickLatencyNs(requests, hops, card, rates);
+  const double all_ns = kBurstsOfStream * kBurstBytes / rates.stream;  // of all cores
+  const double nearer_ns = rates.hop_ns * Number(kMostCores - std::min(kMostCores, group.members));
+  const double whole_ns = std::max(all_ns - nearer_ns, all_ns / 2);
+  return stick_ns + std::max(0.0, whole_ns - stick_ns) * (requests.bytes - kStickOfRequest) /
+                        (kBurstBytes - kStickOfRequest);
+}
+
 double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
                const Rates& rates) {
-  const uint64_t places =
+  const uint64_t bursts =
       group.members > 1 ? card.core.outstanding_multicasts : card.core.outstanding_loads;
+  const double places = Number(bursts) * kBurstBytes / std::max(kStickOfRequest, requests.bytes);
   const double latency_ns = LoadLatencyNs(requests, group, card, rates);
-  return requests.count * std::max(latency_ns / Number(places), IssueNs(card, rates));
+  return requests.count * std::max(latency_ns / places, IssueNs(card, rates));
 }
 
 double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns) {
@@ -132,7 +133,9 @@ double TileLoadNs(const Requests& requests, uint64_t cores, const CardParameters
   if (requests.count == 0) return 0;
   const double latency_ns = StickLatencyNs(requests, UnicastHops(cores), card, rates);
   const double data_ns = requests.bytes / LinkBytesPerNs(card);
-  const double rounds = std::max(1.0, requests.count / Number(card.core.outstanding_loads));
+  const double places =
+      Number(card.core.outstanding_loads) * kBurstBytes / std::max(kStickOfRequest, requests.bytes);
+  const double rounds = std::max(1.0, requests.count / places);
   return std::max(latency_ns + requests.count * data_ns, rounds * (latency_ns + data_ns));
 }
 

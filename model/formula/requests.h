@@ -34,6 +34,9 @@ struct LoadGroup {
   uint64_t members = 1, hops = 0;
   uint64_t cores = 1;  // that the kernel works on
 };
+// Of one load, from its request to its data, where nobody else asks.
+double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
+                     const Rates& rates);
 // What they take if nothing but their latency limits them.
 double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
                const Rates& rates);

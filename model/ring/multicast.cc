@@ -63,27 +63,37 @@ void Ring::JoinMulticast(const TransferRequest& transfer, const MulticastBurst& 
     return;
   }
   multicast.read.info.Ask(transfer, &multicast);
-  complete_.push_back(&multicast);
-  multicast_event_.notify(sc_core::SC_ZERO_TIME);
+  turns_.push_back({end.joined_ps, end.last_stop, multicast.last_number, &multicast, nullptr});
+  turn_event_.notify(sc_core::SC_ZERO_TIME);
 }
 
-// Several that are complete at the same time go to memory in the order in which their last members
+// Several that ask at the same time go to memory in the order in which they, or their last members,
 // asked, whichever of the cores the simulation let go on first.
-void Ring::ReadMulticasts() {
-  std::sort(complete_.begin(), complete_.end(), [](const Multicast* a, const Multicast* b) {
-    return std::tuple(a->end.joined_ps, a->end.last_stop, a->last_number) <
-           std::tuple(b->end.joined_ps, b->end.last_stop, b->last_number);
+void Ring::TakeTurns() {
+  std::sort(turns_.begin(), turns_.end(), [](const Turn& a, const Turn& b) {
+    return std::tuple(a.asked_ps, a.stop, a.number) < std::tuple(b.asked_ps, b.stop, b.number);
   });
-  for (Multicast* multicast : std::exchange(complete_, {})) ReadMulticast(*multicast);
+  for (const Turn& turn : std::exchange(turns_, {})) {
+    if (turn.multicast != nullptr) {
+      ReadMulticast(*turn.multicast);
+      continue;
+    }
+    auto& transfer = *turn.unicast->get_extension<Transfer>();
+    const uint64_t arrives_ps = AfterHops(turn.asked_ps, Hops(transfer.stop));
+    SendToMemory(*turn.unicast, transfer,
+                 Admit(transfer, turn.unicast->get_data_length(), arrives_ps));
+  }
 }
 
 // Requests that lie in one window of device memory share their turn.
-uint64_t Ring::Admit(const Transfer& transfer, uint64_t bytes, uint64_t at_ps) {
+uint64_t Ring::Admit(Transfer& transfer, uint64_t bytes, uint64_t at_ps) {
   if (!config_.timed()) return at_ps;
   const uint64_t window = config_.ring.request_window_bytes;
   const uint64_t reach = std::max(bytes, transfer.spacing == 0 ? window : transfer.spacing);
-  const uint64_t start = std::max(at_ps, memory_free_ps_);
-  memory_free_ps_ = start + config_.ring.multicast_request_ps * std::min(reach, window) / window;
+  const uint64_t start = memory_stop_turns_.ReserveCycles(
+      at_ps, config_.ring.multicast_request_ps * std::min(reach, window) / window, bytes,
+      transfer.flow);
+  transfer.times.turn_ps = start - at_ps;
   return start;
 }
 
@@ -95,9 +105,8 @@ void Ring::ReadMulticast(Multicast& multicast) {
   // The farthest member's request comes last.
   const uint64_t arrives_ps = AfterHops(multicast.end.joined_ps, stops_ / 2);
   const uint64_t at_memory_ps = Admit(multicast.read.info, multicast.bytes, arrives_ps);
-  multicast.end.path.Until(arrives_ps, Cause::kRingHops);
-  multicast.end.path.Until(at_memory_ps, Cause::kMulticast);
   multicast.end.times.at_memory_ps = at_memory_ps;
+  multicast.end.times.turn_ps = multicast.read.info.times.turn_ps;
   memory_socket.Send(read, Ps(at_memory_ps - NowPs()));
 }
 

@@ -29,7 +29,8 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
       clock_(config.clock.ring_mhz),
       hop_cycle_ps_(clock_.Edge(1)),
       by_link_bytes_(config.ring.bytes_per_cycle),
-      by_link_percent_(config.ring.link_percent) {
+      by_link_percent_(config.ring.link_percent),
+      memory_stop_turns_("ring.memory_stop", Clock(1000000), config.timed()) {
   AddLinks(clockwise_, clock_, stops_, config.timed(), "cw", recorder);
   AddLinks(counter_, clock_, stops_, config.timed(), "ccw", recorder);
   AddLinks(psum_clockwise_, clock_, stops_, config.timed(), "psum_cw", recorder);
@@ -47,8 +48,8 @@ Ring::Ring(const sc_core::sc_module_name& name, const CardConfig& config, trace:
   SC_METHOD(SendWrites);
   sensitive << write_event_;
   dont_initialize();
-  SC_METHOD(ReadMulticasts);
-  sensitive << multicast_event_;
+  SC_METHOD(TakeTurns);
+  sensitive << turn_event_;
   dont_initialize();
   core_socket.register_nb_transport_fw(this, &Ring::Begin);
   core_socket.register_b_transport(this, &Ring::SendToPeer);
@@ -161,6 +162,11 @@ void Ring::Passage::Complete(tlm::tlm_generic_payload& /*payload*/, uint64_t don
 
 void Ring::BeginRead(tlm::tlm_generic_payload& payload, Transfer& transfer,
                      const sc_core::sc_time& delay) {
+  if (transfer.takes_turn) {
+    turns_.push_back({NowPs() + delay.value(), transfer.stop, ++joins_, nullptr, &payload});
+    turn_event_.notify(sc_core::SC_ZERO_TIME);
+    return;
+  }
   // Of a broadcast, the farthest member's request comes last.
   const int hops = transfer.group != 0 ? stops_ / 2 : Hops(transfer.stop);
   SendToMemory(payload, transfer, AfterHops(NowPs() + delay.value(), hops));

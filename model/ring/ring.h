@@ -120,7 +120,15 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   void SendToMemory(tlm::tlm_generic_payload& payload, Transfer& transfer, uint64_t at_memory_ps);
   void EndUnicast(Passage& passage, uint64_t memory_done_ps);
   Group& GroupOf(uint32_t mask, int stop);
-  void ReadMulticasts();  // process: those that are complete
+  // A read that takes its turn at the memory stop: a multicast, or else a unicast.
+  struct Turn {
+    uint64_t asked_ps;
+    uint16_t stop;
+    uint64_t number;  // among all joins of multicasts and such unicasts
+    Multicast* multicast;
+    tlm::tlm_generic_payload* unicast;
+  };
+  void TakeTurns();  // process: all that ask in this delta cycle
   void ReadMulticast(Multicast& multicast);
   void EndMulticast(Multicast& multicast, tlm::tlm_response_status status, uint64_t done_ps);
   void TellMembers(const Multicast& multicast);
@@ -148,8 +156,8 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   bool ShorterClockwise(int from, int to) const {
     return Distance(from, to, true) <= Distance(from, to, false);
   }
-  // When the memory stop takes a multicast read that comes at `at_ps`.
-  uint64_t Admit(const Transfer& transfer, uint64_t bytes, uint64_t at_ps);
+  // When the memory stop takes a read that comes at `at_ps` and waits for its turn.
+  uint64_t Admit(Transfer& transfer, uint64_t bytes, uint64_t at_ps);
   int Hops(int core) const;  // from a core to memory, the shorter way
   // After `hops` hops of the request ring, which nothing holds up.
   uint64_t AfterHops(uint64_t ps, int hops) const {
@@ -176,16 +184,16 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::vector<double> stretch_;  // how much longer a flit takes, by members of a multicast
   std::vector<Resource> clockwise_, counter_;  // link i: from stop i to its neighbour in that sense
   std::vector<Resource> psum_clockwise_, psum_counter_;
-  uint64_t memory_free_ps_ = 0;  // when the memory stop takes the next multicast read
+  Resource memory_stop_turns_;  // of reads at the memory stop; counts picoseconds
   FaultPort faults_;
   std::set<std::string> dead_;           // links, by name
   std::map<uint32_t, Group> groups_;     // by mask
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
   bool delivered_clockwise_ = true;      // the way it went
-  std::vector<Multicast*> complete_;     // that have not been sent to memory
+  std::vector<Turn> turns_;              // that have not been taken
   uint64_t joins_ = 0;
-  sc_core::sc_event multicast_event_;
+  sc_core::sc_event turn_event_;
   std::vector<uint8_t*> copies_;   // to here go those of the multicast at hand
   std::vector<Multicast*> ended_;  // whose members are being told, in order
   // Writes that have not taken their links: arrival, stop, number in the order of submission.

@@ -255,10 +255,9 @@ class BundleGenerator {
   void Step(const BundleExecute& execute) {
     const SuperDsc& dsc = bundle_.dscs[execute.dsc];
     const std::string& file = bundle_.files[execute.dsc];
-    Problem problem = StepProblem(dsc, execute, file, entries_, part_.columns);
+    Problem problem = StepProblem(dsc, execute, file, entries_, options_.schedule, part_.columns);
     problem.lx_base = resident_bytes_;
     problem.lx_bytes = options_.lx_bytes;
-    problem.schedule = options_.schedule;
     if (dsc.index >= 0) {
       problem.index_rows = IndexedRows(bundle_, execute, [&](int argument) {
         return argument_bytes_[static_cast<size_t>(argument)];

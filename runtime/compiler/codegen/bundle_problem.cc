@@ -15,8 +15,10 @@ namespace {
 class StepReader {
  public:
   StepReader(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
-             const ArgumentEntries& entries, CoreColumns& columns)
-      : dsc_(dsc), execute_(execute), file_(file), entries_(entries), columns_(columns) {}
+             const ArgumentEntries& entries, Schedule schedule, CoreColumns& columns)
+      : dsc_(dsc), execute_(execute), file_(file), entries_(entries), columns_(columns) {
+    problem_.schedule = schedule;
+  }
 
   Problem Read() {
     problem_.name = file_ + " (" + dsc_.op + ")";
@@ -232,7 +234,7 @@ class StepReader {
       start.fill(base);
       operand.start_column = columns_.Add(start);
     }
-    if (!operand.in_lx) ShareLoads(start, operand);
+    if (!operand.in_lx && IsMatmulFunc(dsc_.op)) ShareLoads(start, operand);
   }
 
   void ShareLoads(const CoreColumns::Column& start, Operand& operand) {
@@ -245,7 +247,7 @@ class StepReader {
         groups[core] |= int64_t{1} << other;
         ++members;
       }
-      if (members == 1) groups[core] = 0;
+      if (members == 1 && problem_.schedule != Schedule::kPublic) groups[core] = 0;
       least = std::min(least, members);
     }
     operand.sharers = least;
@@ -310,8 +312,8 @@ class StepReader {
 }  // namespace
 
 Problem StepProblem(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
-                    const ArgumentEntries& entries, CoreColumns& columns) {
-  return StepReader(dsc, execute, file, entries, columns).Read();
+                    const ArgumentEntries& entries, Schedule schedule, CoreColumns& columns) {
+  return StepReader(dsc, execute, file, entries, schedule, columns).Read();
 }
 
 }  // namespace spyre::compiler

@@ -16,6 +16,6 @@ using ArgumentEntries = std::vector<int>;
 // computeOp_, then the output. lx_base and lx_bytes are left to the caller. `loops`: how many are
 // around the execute. Throws BadInput naming the SDSC file and the tensor.
 Problem StepProblem(const SuperDsc& dsc, const BundleExecute& execute, const std::string& file,
-                    const ArgumentEntries& entries, CoreColumns& columns);
+                    const ArgumentEntries& entries, Schedule schedule, CoreColumns& columns);
 
 }  // namespace spyre::compiler

@@ -160,10 +160,10 @@ void ShareLoads(const KernelProblem& problem, int argument, Operand& operand) {
       mask |= int64_t{1} << other;
       ++members;
     }
-    groups[core] = members > 1 ? mask : 0;
+    groups[core] = members > 1 || problem.schedule == Schedule::kPublic ? mask : 0;
     operand.sharers = members;
   }
-  if (operand.sharers > 1) operand.group_column = problem.columns->Add(groups);
+  if (groups != CoreColumns::Column{}) operand.group_column = problem.columns->Add(groups);
 }
 
 Operand MakeOperand(const KernelProblem& problem, int argument) {

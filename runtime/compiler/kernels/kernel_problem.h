@@ -73,7 +73,8 @@ struct Operand {
   bool start_from_slices = false;
   int start_column = -1;
   std::vector<int64_t> loop_stride;  // bytes per iteration of each loop around the step
-  // Core register: mask of the cores that load the same part at the same time; -1: no two do.
+  // Core register: mask of the cores that load the same part at the same time; -1: no two do. With
+  // Schedule::kPublic each core has one, if only of itself: its loads take turns with multicasts.
   int group_column = -1;
   int sharers = 1;  // cores of such a group
 

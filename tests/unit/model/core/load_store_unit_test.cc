@@ -43,6 +43,23 @@ TEST_F(LoadStoreUnitTest, FourUnicastLoadsAreInFlight) {
   EXPECT_EQ(bench.asked[3], bench.asked[0] + 3) << "cycles: one burst a cycle";
 }
 
+// The room is that of four bursts of 4 KiB. Of stores four are in flight, whatever their size.
+TEST_F(LoadStoreUnitTest, AsManyShortLoadsAreInFlightAsTheirBytesHaveRoomFor) {
+  for (const auto& [op, bytes, group, in_flight] :
+       {std::tuple("load", 128, 0, 128u), std::tuple("load", 1024, 0, 16u),
+        std::tuple("load", 3072, 0, 5u), std::tuple("load", 512, 3, 32u),
+        std::tuple("store", 512, 0, 4u)}) {
+    bench.asked.clear();
+    const std::string text = fmt::format(
+        ".program p\n.cores 0x1\n.lx 2031616\n.section {0} 0x1\n  li r1, {1}\n  li r2, 1\n"
+        "  li r3, {2}\n  li r4, 200\n  li r5, 4096\n  {0} r0, r0, r1, r4, r5, r1, r2, r0, r0{3}\n",
+        op, bytes, group, op == std::string("load") ? ", r3" : "");
+    EXPECT_EQ(bench.Run(text), Status::OK);
+    EXPECT_EQ(bench.asked.size(), 200u);
+    EXPECT_EQ(MostInFlight(), in_flight) << op << " of " << bytes << " bytes";
+  }
+}
+
 TEST_F(LoadStoreUnitTest, MulticastsHaveAWindowOfTheirOwn) {
   bench.config.core.outstanding_multicasts = 8;
   EXPECT_EQ(bench.Run(Move("load", 24, 3)), Status::OK);
@@ -92,15 +109,13 @@ TEST_F(LoadStoreUnitTest, ARefusedBurstEndsTheJob) {
   EXPECT_EQ(bench.Run(Move("load", 12)), Status::OK) << "the next job starts afresh";
 }
 
-// 32 sticks that indices choose are 32 requests, four under way at a time; 32 that lie side by side
-// are one.
+// 32 sticks that indices choose are 32 requests; 32 that lie side by side are one.
 TEST_F(LoadStoreUnitTest, SticksThatIndicesChooseAreRequestsOfTheirOwn) {
   const std::string head = ".program p\n.cores 0x1\n.lx 2031616\n.section load 0x1\n";
   EXPECT_EQ(bench.Run(head + "  li r1, 4096\n  li r2, 1\n  li r3, 0\n"
                              "  load r0, r0, r1, r2, r0, r0, r2, r0, r0, r3\n"),
             Status::OK);
   EXPECT_EQ(bench.asked.size(), 1u);
-  const uint64_t adjacent_ps = bench.elapsed_ps;
   bench.asked.clear();
   EXPECT_EQ(bench.Run(head + "  li r1, 128\n  li r2, 1\n  li r3, 0\n  li r4, 32\n"
                              "  loop r5, r4\n    madd r6, r0, r5, 4\n    ldx r7, r6, r0, 1000\n"
@@ -108,10 +123,6 @@ TEST_F(LoadStoreUnitTest, SticksThatIndicesChooseAreRequestsOfTheirOwn) {
                              "    load r0, r8, r1, r2, r0, r0, r2, r0, r0, r3\n  end\n"),
             Status::OK);
   EXPECT_EQ(bench.asked.size(), 32u);
-  EXPECT_EQ(MostInFlight(), 4u);
-  EXPECT_GE(bench.elapsed_ps, 8 * kLatency * 1000);
-  EXPECT_LT(bench.elapsed_ps, 9 * kLatency * 1000);
-  EXPECT_LT(adjacent_ps, 2 * kLatency * 1000);
 }
 
 TEST_F(LoadStoreUnitTest, AnIndexNeedsAnAddressAndARange) {

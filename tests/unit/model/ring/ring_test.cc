@@ -101,12 +101,13 @@ struct Bench : sc_core::sc_module {
   }
   // Issues at time 0 for `core`. The first call elaborates.
   Request& Send(unsigned core, tlm::tlm_command command, uint64_t address, uint64_t bytes,
-                uint32_t group = 0) {
+                uint32_t group = 0, bool takes_turn = false) {
     Elaborate();
     Request& request = *requests.emplace_back(std::make_unique<Request>());
     request.data.resize(bytes);
     request.payload.info.stop = static_cast<uint16_t>(core);
     request.payload.info.group = group;
+    request.payload.info.takes_turn = takes_turn;
     request.payload.info.client = &request.client;
     cores[core]->Send(request.payload.Prepare(command, address, request.data.data(), bytes),
                       sc_core::SC_ZERO_TIME);
@@ -240,6 +241,29 @@ TEST(Ring, MulticastsThatAreCompleteAtTheSameTimeGoInTheOrderOfTheirLastStops) {
   bench.Settle();
   EXPECT_EQ(low.end.times.at_memory_ps, 4'000u) << "ps: first, though complete last";
   EXPECT_EQ(high.end.times.at_memory_ps, 4'000u + bench.config.ring.multicast_request_ps) << "ps";
+}
+
+// Core 0 is one hop from memory, core 1 two; a stick is one cycle on a link. Who takes no turn
+// passes.
+TEST(Ring, UnicastsThatTakeTurnsWaitForMulticastsAndForEachOther) {
+  Bench bench("bench", [](RingConfig& ring) { ring.multicast_request_ps = 20'000; });
+  bench.settle = false;
+  const auto read = [&](unsigned core, bool takes_turn) -> const Bench::Request& {
+    return bench.Send(core, tlm::TLM_READ_COMMAND, 0, 128, 0, takes_turn);
+  };
+  const Bench::Request& second = read(1, true);
+  const Bench::Request& first = read(0, true);
+  bench.Join(0, 0, 128, 0b0101);
+  const Bench::Member& third = bench.Join(2, 0, 128, 0b0101);
+  const Bench::Request& passes = read(3, false);
+  bench.Settle();
+  EXPECT_EQ(first.client.cycles(), 2u + 2u + 1u) << "cycles: by the order of stops";
+  EXPECT_EQ(first.payload.info.times.turn_ps, 0u);
+  EXPECT_EQ(second.client.cycles(), 2u + 20u + 4u + 1u) << "cycles";
+  EXPECT_EQ(second.payload.info.times.turn_ps, 18'000u) << "ps: from 4 to 22 ns";
+  EXPECT_EQ(third.end.times.at_memory_ps, 42'000u) << "ps";
+  EXPECT_EQ(third.end.times.turn_ps, 38'000u) << "ps";
+  EXPECT_EQ(passes.client.cycles(), 2u + 2u + 1u) << "cycles";
 }
 
 TEST(Ring, GroupsBeyondTheCohortTakeLonger) {
