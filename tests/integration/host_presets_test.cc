@@ -55,8 +55,8 @@ TEST_P(HostPresets, TheWallTimesOfAGraniteBlockAreNearTheMeasuredOnes) {
 
 INSTANTIATE_TEST_SUITE_P(
     Granite, HostPresets,
-    ::testing::Values(Block{"prefill", "plain", 12.48, 19.43, 128, 12800},
-                      Block{"prefill_profiled", "profiled", 16.15, 27.87, 128, 16640},
+    ::testing::Values(Block{"prefill", "plain", 12.48, 19.43, 128, 5680},
+                      Block{"prefill_profiled", "profiled", 16.15, 27.87, 128, 7360},
                       Block{"decode_profiled", "profiled", 10.62, 14.88, 16, 29568}),
     [](const auto& test) { return test.param.name; });
 
