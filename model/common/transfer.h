@@ -66,13 +66,12 @@ struct LateAnswer {
 
 // What the initiator says of a transfer.
 struct TransferRequest {
-  uint16_t function = 0;  // requester: 0 PF, n VF n
-  uint16_t stop = 0;      // ring stop of the requester
-  uint32_t group = 0;     // multicast: mask of the cores that share this read, 0 unicast
-  bool takes_turn =
-      false;              // such a unicast read waits for its turn at the memory stop all the same
-  uint64_t flow = 0;      // correlation of the control block
-  bool move_data = true;  // false: price the transfer, touch no data
+  uint16_t function = 0;    // requester: 0 PF, n VF n
+  uint16_t stop = 0;        // ring stop of the requester
+  uint32_t group = 0;       // multicast: mask of the cores that share this read, 0 unicast
+  bool takes_turn = false;  // unicast: it waits for its turn at the memory stop, as multicasts do
+  uint64_t flow = 0;        // correlation of the control block
+  bool move_data = true;    // false: price the transfer, touch no data
   FunctionalQueue* functional = nullptr;  // moves the data; null: the target does, at the call
   Pieces pieces;                          // of the payload's data
   // Bytes of device memory from the start of this access to that of the next one of a row of

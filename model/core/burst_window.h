@@ -5,14 +5,12 @@
 
 #include <cstdint>
 #include <deque>
-#include <utility>
-#include <vector>
 
 namespace spyre::model {
 
-// What is kept of a burst, from being sent until its room is used again.
-// Place: has a number, `waiting` while the answer has yet to come, and then done_ps, when the burst
-// leaves its room; now or later.
+// What is kept of a burst, from being sent until its room is used again, is a Place: it has a
+// number, `waiting` while the answer has yet to come, and then done_ps, when the burst leaves its
+// room; now or later.
 template <typename Place>
 class BurstWindow {
  public:
@@ -22,34 +20,46 @@ class BurstWindow {
   // when there is room. Null: that waits for an answer.
   Place* Take(uint64_t bytes) {
     while (room_ < bytes) {
-      const auto [oldest, its_bytes] = under_way_.front();
-      if (oldest->waiting) return nullptr;
-      under_way_.pop_front();
-      room_ += its_bytes;
-      // The one that leaves last is the next to be used.
-      free_.push_back(oldest);
-      const size_t last = free_.size() - 1;
-      if (last > 0 && free_[last - 1]->done_ps > oldest->done_ps)
-        std::swap(free_[last - 1], free_[last]);
+      Node* const left = oldest_;
+      if (left->place.waiting) return nullptr;
+      oldest_ = left->next;
+      room_ += left->bytes;
+      Free(left);
     }
-    if (free_.empty()) {
-      free_.push_back(&places_.emplace_back());
-      free_.back()->number = static_cast<uint32_t>(places_.size() - 1);
+    Node* const taken = free_ != nullptr ? free_ : &nodes_.emplace_back();
+    if (taken == free_) {
+      free_ = taken->next;
+    } else {
+      taken->place.number = static_cast<uint32_t>(nodes_.size() - 1);
     }
-    Place* const place = free_.back();
-    free_.pop_back();
     room_ -= bytes;
-    under_way_.emplace_back(place, bytes);
-    return place;
+    taken->bytes = bytes;
+    taken->next = nullptr;
+    (oldest_ == nullptr ? oldest_ : newest_->next) = taken;
+    newest_ = taken;
+    return &taken->place;
   }
 
-  Place& at(uint32_t number) { return places_[number]; }
+  Place& at(uint32_t number) { return nodes_[number].place; }
 
  private:
+  struct Node {
+    Place place;
+    uint64_t bytes;
+    Node* next;  // younger, or free
+  };
+  // The next to be used is the one that leaves last.
+  void Free(Node* node) {
+    Node*& before =
+        free_ != nullptr && free_->place.done_ps > node->place.done_ps ? free_->next : free_;
+    node->next = before;
+    before = node;
+  }
+
   uint64_t room_;
-  std::deque<Place> places_;
-  std::vector<Place*> free_;
-  std::deque<std::pair<Place*, uint64_t>> under_way_;  // the oldest first
+  Node *oldest_ = nullptr, *newest_ = nullptr;  // under way
+  Node* free_ = nullptr;
+  std::deque<Node> nodes_;
 };
 
 }  // namespace spyre::model

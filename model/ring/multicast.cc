@@ -73,7 +73,8 @@ void Ring::TakeTurns() {
   std::sort(turns_.begin(), turns_.end(), [](const Turn& a, const Turn& b) {
     return std::tuple(a.asked_ps, a.stop, a.number) < std::tuple(b.asked_ps, b.stop, b.number);
   });
-  for (const Turn& turn : std::exchange(turns_, {})) {
+  taken_.swap(turns_);
+  for (const Turn& turn : taken_) {
     if (turn.multicast != nullptr) {
       ReadMulticast(*turn.multicast);
       continue;
@@ -83,6 +84,7 @@ void Ring::TakeTurns() {
     SendToMemory(*turn.unicast, transfer,
                  Admit(transfer, turn.unicast->get_data_length(), arrives_ps));
   }
+  taken_.clear();
 }
 
 // Requests that lie in one window of device memory share their turn.

@@ -191,7 +191,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   std::array<Group*, 32> last_group_{};  // of each stop
   std::vector<uint64_t> delivered_ps_;   // by stop, of the multicast at hand
   bool delivered_clockwise_ = true;      // the way it went
-  std::vector<Turn> turns_;              // that have not been taken
+  std::vector<Turn> turns_, taken_;      // that have not been taken; that are being taken
   uint64_t joins_ = 0;
   sc_core::sc_event turn_event_;
   std::vector<uint8_t*> copies_;   // to here go those of the multicast at hand
