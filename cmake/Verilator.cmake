@@ -20,7 +20,7 @@ target_include_directories(spyre_verilated_options SYSTEM INTERFACE
 
 add_library(spyre_verilated STATIC
   ${VERILATOR_ROOT}/include/verilated.cpp ${VERILATOR_ROOT}/include/verilated_threads.cpp
-  ${VERILATOR_ROOT}/include/verilated_fst_c.cpp ${VERILATOR_ROOT}/include/verilated_cov.cpp
+  ${VERILATOR_ROOT}/include/verilated_fst_c.cpp $<$<BOOL:${SPYRE_RTL_COVERAGE}>:${VERILATOR_ROOT}/include/verilated_cov.cpp>
   ${PROJECT_SOURCE_DIR}/model/rtl/verilated/library/stop.cc)
 target_link_libraries(spyre_verilated PUBLIC ZLIB::ZLIB Threads::Threads fmt::fmt PRIVATE spyre_verilated_options)
 set_target_properties(spyre_verilated PROPERTIES UNITY_BUILD OFF)
