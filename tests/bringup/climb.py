@@ -87,7 +87,10 @@ def main():
             status = subprocess.run(command + backend, check=False).returncode
     else:
         status = subprocess.run(command, check=False).returncode
-    if status not in (0, 5):
+    # Where time passes by itself it does so while the machine has none for the client: then a test that compares
+    # times is marginal.
+    marginal = 6 if arguments.serve == "free" else 0
+    if status not in (0, 5, marginal):
         sys.exit(f"spyre-bringup ended with {status}")
     outcomes = check_reports(directory, status)
     if outcomes["could not run"] != arguments.could_not_run:
