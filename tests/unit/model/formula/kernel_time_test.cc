@@ -309,8 +309,7 @@ TEST(KernelTime, EachParameterMovesItsOwnKernelsOnly) {
       {"pt_block_load_cycles", [](auto& c) { c.core.pt_block_load_cycles *= 2; }, "matmul group "},
       {"pt_block_load_split_cycles", [](auto& c) { c.core.pt_block_load_split_cycles *= 2; },
        "wide sticks "},
-      {"multicast_request_ps", [](auto& c) { c.ring.multicast_request_ps *= 2; },
-       "group sticks "},
+      {"multicast_request_ps", [](auto& c) { c.ring.multicast_request_ps *= 2; }, "group sticks "},
       // Of the others, the first load, which nothing hides.
       {"stream_mb_per_s", [](auto& c) { c.fast.stream_mb_per_s *= 2; }, "matmul wide group "},
       {"half_ring_reduce_mb_per_s", [](auto& c) { c.fast.half_ring_reduce_mb_per_s *= 2; },
