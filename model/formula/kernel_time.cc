@@ -71,8 +71,9 @@ struct ChunkPart {
     const double groups = filled * Number(work.cores() / sharers);
     bytes = groups * bytes_of_core;
     memory_ns = bytes / memory_rate;
-    stream_ns = LoadsNs(requests, {sharers, hops, work.cores()}, card, rates);
-    latency_ns = LoadLatencyNs(requests, {sharers, hops, work.cores()}, card, rates);
+    const LoadGroup group{sharers, hops, work.cores()};
+    latency_ns = LoadLatencyNs(requests, group, card, rates);
+    stream_ns = LoadsNs(requests, group, latency_ns, card, rates);
     stop_ns = requests.count * groups * requests.stop_ns;
     if (sharers == 1 && work.cores() > 1 && work.cores() <= kCoresOfOneSide) {
       half_ring_ns = bytes / rates.half_ring;
@@ -83,14 +84,15 @@ struct ChunkPart {
   Load Alone(double others_ns) const {
     Load load;
     load.ns = memory_ns;
-    load.AtLeast(BusyNs(others_ns), FormulaBound::kStream);
+    load.AtLeast(StreamNs(others_ns), FormulaBound::kStream);
     load.AtLeast(half_ring_ns, FormulaBound::kHalfRing);
-    if (load.ns == stop_ns) load.bound = FormulaBound::kMulticastStop;
+    load.AtLeast(stop_ns, FormulaBound::kMulticastStop);
     return load;
   }
-  double BusyNs(double others_ns) const {
-    return std::max(stop_ns, LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns + others_ns));
+  double StreamNs(double others_ns) const {
+    return LoadsOfBusyMemoryNs(requests, stream_ns, memory_ns + others_ns);
   }
+  double BusyNs(double others_ns) const { return std::max(stop_ns, StreamNs(others_ns)); }
   // Of it, the time in which the first requests of the other operand, behind these, are on their
   // way.
   double HiddenNs(const ChunkPart& other) const {

@@ -63,6 +63,11 @@ double StickLatencyNs(const Requests& requests, uint64_t hops, const CardParamet
 // There and back, of the farthest core.
 uint64_t UnicastHops(uint64_t cores) { return 2 * std::min(cores, kFarthestHops); }
 
+// Loads that are under way at a time: as many as have the bytes of so many whole bursts.
+double InFlight(const Requests& requests, uint64_t bursts) {
+  return Number(bursts) * kBurstBytes / std::max(kStickOfRequest, requests.bytes);
+}
+
 double StoreLatencyNs(uint64_t cores, const CardParameters& card, const Rates& rates) {
   return rates.hop_ns * Number(UnicastHops(cores)) + Number(card.memory.controller_ns) +
          IssueNs(card, rates);
@@ -105,13 +110,11 @@ double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const Car
                         (kBurstBytes - kStickOfRequest);
 }
 
-double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
-               const Rates& rates) {
+double LoadsNs(const Requests& requests, const LoadGroup& group, double latency_ns,
+               const CardParameters& card, const Rates& rates) {
   const uint64_t bursts =
       group.members > 1 ? card.core.outstanding_multicasts : card.core.outstanding_loads;
-  const double places = Number(bursts) * kBurstBytes / std::max(kStickOfRequest, requests.bytes);
-  const double latency_ns = LoadLatencyNs(requests, group, card, rates);
-  return requests.count * std::max(latency_ns / places, IssueNs(card, rates));
+  return requests.count * std::max(latency_ns / InFlight(requests, bursts), IssueNs(card, rates));
 }
 
 double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns) {
@@ -133,9 +136,8 @@ double TileLoadNs(const Requests& requests, uint64_t cores, const CardParameters
   if (requests.count == 0) return 0;
   const double latency_ns = StickLatencyNs(requests, UnicastHops(cores), card, rates);
   const double data_ns = requests.bytes / LinkBytesPerNs(card);
-  const double places =
-      Number(card.core.outstanding_loads) * kBurstBytes / std::max(kStickOfRequest, requests.bytes);
-  const double rounds = std::max(1.0, requests.count / places);
+  const double rounds =
+      std::max(1.0, requests.count / InFlight(requests, card.core.outstanding_loads));
   return std::max(latency_ns + requests.count * data_ns, rounds * (latency_ns + data_ns));
 }
 

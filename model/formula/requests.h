@@ -37,9 +37,9 @@ struct LoadGroup {
 // Of one load, from its request to its data, where nobody else asks.
 double LoadLatencyNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
                      const Rates& rates);
-// What they take if nothing but their latency limits them.
-double LoadsNs(const Requests& requests, const LoadGroup& group, const CardParameters& card,
-               const Rates& rates);
+// What they take if nothing but that latency limits them.
+double LoadsNs(const Requests& requests, const LoadGroup& group, double latency_ns,
+               const CardParameters& card, const Rates& rates);
 // The same where memory is busy for so long with them and with others: short requests come at any
 // time, and wait for those before them.
 double LoadsOfBusyMemoryNs(const Requests& requests, double loads_ns, double memory_ns);
