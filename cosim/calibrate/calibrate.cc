@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/calibrate/fit_report.h"
+#include "cosim/calibrate/saved_times.h"
 #include "cosim/calibrate/scatter_plot.h"
 #include "cosim/estimate/kernel_estimate.h"
 #include "cosim/trials/progress.h"
@@ -130,6 +131,19 @@ std::string WriteFit(const CalibrateOptions& options, const RunConfig& base,
   return FitText(fit.fit(), points, fit.times()) + "\nWritten: " + options.fit + "\n";
 }
 
+std::vector<PointResult> Simulate(const CalibrateOptions& options, const RunConfig& base,
+                                  const std::vector<CalibrationPoint>& points,
+                                  std::ostream& messages) {
+  std::vector<PointResult> results = RunPoints(base, points, options.jobs, messages);
+  if (!options.both || base.card.fidelity != model::Fidelity::kFast) return results;
+  const std::vector<PointResult> whole =
+      RunPoints(WithFidelity(base, model::Fidelity::kTimed), points, options.jobs, messages);
+  for (size_t i = 0; i < whole.size(); ++i) {
+    if (whole[i].ok() && results[i].ok()) results[i].timed_ps = whole[i].device_ps;
+  }
+  return results;
+}
+
 }  // namespace
 
 std::vector<PointResult> RunPoints(const RunConfig& base,
@@ -168,19 +182,15 @@ std::string Calibrate(const CalibrateOptions& options, std::ostream& messages, b
     std::move(more.begin(), more.end(), std::back_inserter(points));
   }
   points = Select(points, options.family, options.every);
+  if (!options.times.empty() && !options.sets.empty())
+    throw BadInput("calibrate --times: nothing is simulated, so --set has nothing to change");
   if (!options.fit.empty()) {
     *all_ran = true;
     return WriteFit(options, base, points, messages);
   }
-  std::vector<PointResult> results = RunPoints(base, points, options.jobs, messages);
-  if (options.both && base.card.fidelity == model::Fidelity::kFast) {
-    RunConfig timed = base;
-    timed.card.fidelity = model::Fidelity::kTimed;
-    const std::vector<PointResult> whole = RunPoints(timed, points, options.jobs, messages);
-    for (size_t i = 0; i < whole.size(); ++i) {
-      if (whole[i].ok() && results[i].ok()) results[i].timed_ps = whole[i].device_ps;
-    }
-  }
+  const std::vector<PointResult> results = options.times.empty()
+                                               ? Simulate(options, base, points, messages)
+                                               : ReadSavedTimes(options.times, points);
   *all_ran = std::all_of(results.begin(), results.end(), [](const auto& r) { return r.ok(); });
   switch (options.format) {
     case CalibrateOptions::Format::kJson:

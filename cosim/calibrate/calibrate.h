@@ -22,6 +22,7 @@ struct CalibrateOptions {
   std::string family;             // see Select
   uint64_t every = 1;
   bool both = false;    // on a card of fidelity "fast", the timed times beside it
+  std::string times;    // what --json has written, instead of simulating; empty: simulate
   std::string fit;      // the card's TOML that a fit is written to; empty: compare only
   uint32_t jobs = 0;    // children at a time; 0: one for each hardware thread
   uint64_t worst = 10;  // of a family, in the table kWorst

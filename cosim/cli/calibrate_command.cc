@@ -28,9 +28,10 @@ void AddCalibrateCommand(command_line::Command& root) {
   command.Add("FILE", a->options.files, "JSON or CSV files of calibration points")
       .Required()
       .Completes(Words::kFiles);
-  command.Add("--card", a->options.card, "card preset or TOML file, as card.preset")
-      .Placeholder("CARD")
-      .Completes(Words::kFiles);
+  command_line::Option& card =
+      command.Add("--card", a->options.card, "card preset or TOML file, as card.preset")
+          .Placeholder("CARD")
+          .Completes(Words::kFiles);
   AddSets(command, a->options.sets);
   command
       .Add("--family", a->options.family,
@@ -47,6 +48,14 @@ void AddCalibrateCommand(command_line::Command& root) {
           .Placeholder("OUT")
           .Completes(Words::kFiles)
           .Excludes(both);
+  command
+      .Add("--times", a->options.times,
+           "take the times of the points from this file, which --json wrote, and simulate nothing")
+      .Placeholder("JSON")
+      .Completes(Words::kFiles)
+      .Excludes(card)
+      .Excludes(both)
+      .Excludes(fit);
   command.Add("--jobs", a->options.jobs, "points at a time; 0: one a hardware thread", 0, 1024);
   command_line::Option& json = command.Add("--json", a->json, "as JSON, with every point");
   command_line::Option& markdown =

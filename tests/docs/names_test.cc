@@ -38,10 +38,12 @@ std::vector<Line> LinesOf(const std::string& page) {
   return lines;
 }
 
-std::vector<std::string> Matches(const std::string& text, const char* pattern) {
-  const std::regex regex(pattern);
+// The first group of each match.
+std::vector<std::string> Matches(const std::string& text, const std::string& pattern) {
+  static std::map<std::string, std::regex> compiled;  // which takes longer than most lines
+  const auto regex = compiled.try_emplace(pattern, pattern).first;
   std::vector<std::string> matches;
-  for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at)
+  for (std::sregex_iterator at(text.begin(), text.end(), regex->second), end; at != end; ++at)
     matches.push_back((*at)[1].str());
   return matches;
 }

@@ -25,6 +25,7 @@ constexpr const char* kJson = "<!-- json: ";
 constexpr const char* kJsonEnd = "<!-- /json -->";
 constexpr const char* kMarkdown = "<!-- markdown: ";
 constexpr const char* kMarkdownEnd = "<!-- /markdown -->";
+constexpr const char* kPicture = "<!-- picture: ";
 constexpr const char* kRun = "<!-- run: ";
 constexpr const char* kOutput = "<!-- output";
 constexpr const char* kOutputEnd = "<!-- /output -->";
@@ -69,21 +70,24 @@ class Writer {
  public:
   Writer(const std::string& text, const fs::path& directory) : text_(text), directory_(directory) {}
 
-  std::string Write() {
+  WrittenPage Write() {
     for (;;) {
       const size_t figure = text_.find(kFigure, at_);
       const size_t run = text_.find(kRun, at_);
       const size_t output = text_.find(kOutput, at_);
       const size_t json = text_.find(kJson, at_);
       const size_t markdown = text_.find(kMarkdown, at_);
-      const size_t next = std::min({figure, run, output, json, markdown});
-      if (next == std::string::npos) return result_ + text_.substr(at_);
+      const size_t picture = text_.find(kPicture, at_);
+      const size_t next = std::min({figure, run, output, json, markdown, picture});
+      if (next == std::string::npos) return {result_ + text_.substr(at_), pictures_};
       if (next == figure) {
         WriteFigure();
       } else if (next == json) {
         WriteJson();
       } else if (next == markdown) {
         WriteMarkdown();
+      } else if (next == picture) {
+        WritePicture();
       } else if (next == run) {
         Execute(Marker(kRun), 0);
       } else {
@@ -134,6 +138,13 @@ class Writer {
     CopyTo(at_ + std::string(kMarkdownEnd).size());
   }
 
+  void WritePicture() {
+    const std::string marker = Marker(kPicture);
+    const size_t colon = marker.find(": ");
+    if (colon == std::string::npos) throw std::runtime_error("a picture has no command: " + marker);
+    pictures_[marker.substr(0, colon)] = Execute(marker.substr(colon + 2), 0);
+  }
+
   std::string Execute(const std::string& command, int status) {
     const CommandResult result = RunCommand(directory_, command, status != 0);
     if (result.status != status)
@@ -171,14 +182,17 @@ class Writer {
   const std::string& text_;
   const fs::path& directory_;
   std::string result_;
+  std::map<std::string, std::string> pictures_;
   size_t at_ = 0;
 };
 
 }  // namespace
 
 std::string ReadFile(const fs::path& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 std::vector<std::string> Pages() {
@@ -194,7 +208,7 @@ std::vector<std::string> PagesWithMarkers() {
   std::vector<std::string> pages;
   for (const std::string& page : Pages()) {
     const std::string text = ReadFile(fs::path(SPYRE_SOURCE_DIR) / page);
-    for (const char* marker : {kFigure, kJson, kMarkdown, kRun, kOutput}) {
+    for (const char* marker : {kFigure, kJson, kMarkdown, kPicture, kRun, kOutput}) {
       if (text.find(marker) == std::string::npos) continue;
       pages.push_back(page);
       break;
@@ -236,7 +250,7 @@ CommandResult RunCommand(const fs::path& directory, const std::string& command, 
   return result;
 }
 
-std::string Written(const std::string& text, const fs::path& directory) {
+WrittenPage Written(const std::string& text, const fs::path& directory) {
   return Writer(text, directory).Write();
 }
 

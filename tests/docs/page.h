@@ -8,6 +8,8 @@
 //     an object of a report, as a block of JSON.
 //   <!-- markdown: COMMAND --> ... <!-- /markdown -->
 //     what a command prints, as a part of the page.
+//   <!-- picture: FILE: COMMAND -->
+//     what the command prints is docs/FILE, a picture that the page shows.
 //   <!-- run: COMMAND -->
 //     runs a command whose output the page does not show, for the figures after it.
 //   <!-- output -->
@@ -27,6 +29,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,8 +55,12 @@ CommandResult RunCommand(const std::filesystem::path& directory, const std::stri
 // Makes the directory that commands run in, empty of results.
 void MakeCheckout(const std::filesystem::path& directory);
 
+struct WrittenPage {
+  std::string text;
+  std::map<std::string, std::string> pictures;  // by the name of the file, relative to docs/
+};
 // The page with all its marked places written from runs in `directory`. Throws std::runtime_error,
 // with the place, for a marker that cannot be served.
-std::string Written(const std::string& text, const std::filesystem::path& directory);
+WrittenPage Written(const std::string& text, const std::filesystem::path& directory);
 
 }  // namespace spyre::docs

@@ -28,22 +28,15 @@ TEST_P(Page, ShowsWhatTheProgramPrintsAndMeasures) {
   const fs::path path = fs::path(SPYRE_SOURCE_DIR) / GetParam();
   const fs::path directory = fs::path(::testing::TempDir()) / ("docs_" + NameOf(GetParam()));
   MakeCheckout(directory);
-  const std::string text = Written(ReadFile(path), directory);
+  const WrittenPage page = Written(ReadFile(path), directory);
   fs::remove_all(directory);
-  if (std::getenv(kUpdate) != nullptr) std::ofstream(path) << text;
-  EXPECT_EQ(ReadFile(path), text) << "run again with " << kUpdate << "=1";
-}
-
-TEST(Pictures, TheTimesOfTheAccuracyPageAreThoseOfTheProgram) {
-  const fs::path picture = fs::path(SPYRE_SOURCE_DIR) / "docs/images/accuracy.svg";
-  const fs::path directory = fs::path(::testing::TempDir()) / "docs_picture";
-  MakeCheckout(directory);
-  const CommandResult svg = RunCommand(
-      directory, "spyre-cosim calibrate tests/data/calibration/measured_sample.json --svg", false);
-  fs::remove_all(directory);
-  ASSERT_EQ(svg.status, 0);
-  if (std::getenv(kUpdate) != nullptr) std::ofstream(picture) << svg.output;
-  EXPECT_EQ(ReadFile(picture), svg.output) << "run again with " << kUpdate << "=1";
+  const auto expect_is = [](const fs::path& file, const std::string& text) {
+    if (std::getenv(kUpdate) != nullptr) std::ofstream(file) << text;
+    EXPECT_EQ(ReadFile(file), text) << file << ": run again with " << kUpdate << "=1";
+  };
+  expect_is(path, page.text);
+  for (const auto& [name, picture] : page.pictures)
+    expect_is(fs::path(SPYRE_SOURCE_DIR) / "docs" / name, picture);
 }
 
 INSTANTIATE_TEST_SUITE_P(Docs, Page, ::testing::ValuesIn(PagesWithMarkers()),
@@ -52,7 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Docs, Page, ::testing::ValuesIn(PagesWithMarkers()),
 std::string WrittenAnew(const std::string& text) {
   const fs::path directory = fs::path(::testing::TempDir()) / "markers";
   MakeCheckout(directory);
-  return Written(text, directory);
+  return Written(text, directory).text;
 }
 
 TEST(Markers, AreFilledAndEverythingElseIsKept) {
@@ -60,6 +53,18 @@ TEST(Markers, AreFilledAndEverythingElseIsKept) {
             "a <!-- figure: card.cores -->32<!-- /figure --> b");
   EXPECT_EQ(WrittenAnew("<!-- markdown: echo '| 1 |' -->\nold\n<!-- /markdown -->\n"),
             "<!-- markdown: echo '| 1 |' -->\n| 1 |\n<!-- /markdown -->\n");
+}
+
+TEST(Markers, APictureIsWhatItsCommandPrints) {
+  const fs::path directory = fs::path(::testing::TempDir()) / "picture_marker";
+  MakeCheckout(directory);
+  const std::string text = "a <!-- picture: images/b.svg: echo '<svg/>' --> c";
+  const WrittenPage page = Written(text, directory);
+  EXPECT_EQ(page.text, text);
+  ASSERT_EQ(page.pictures.size(), 1u);
+  EXPECT_EQ(page.pictures.at("images/b.svg"), "<svg/>\n");
+  EXPECT_ANY_THROW(WrittenAnew("<!-- picture: images/b.svg -->"));
+  EXPECT_ANY_THROW(WrittenAnew("<!-- picture: images/b.svg: false -->"));
 }
 
 TEST(Markers, OutputsAreThoseOfTheCommandsWithoutWallTime) {

@@ -12,8 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
-#include "cosim/calibrate/calibrate_points.h"
+#include "cosim/calibrate/calibrate_statistics.h"
 #include "cosim/report/report_trust.h"
+#include "tests/integration/accuracy_page.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
@@ -66,6 +67,25 @@ TEST_F(CalibrateTest, TheResultDoesNotDependOnHowManyRunAtATime) {
   EXPECT_THAT(one.out, HasSubstr("| total | 6 |"));
   EXPECT_EQ(one.out, five.out);
   EXPECT_TRUE(std::filesystem::is_empty(dir_ + "/tmp")) << "files of the points' runs";
+}
+
+TEST_F(CalibrateTest, SavedTimesAreShownWithoutSimulatingAgain) {
+  const Outcome saved = Call("calibrate points.json --json");
+  ASSERT_EQ(saved.status, 0) << saved.err;
+  const Outcome table = Call("calibrate points.json --markdown");
+  std::string text = saved.out;
+  for (const char* form : {"--json", "--markdown"}) {
+    Write("times.json", text);
+    const Outcome again = Call(std::string("calibrate points.json --times times.json ") + form);
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(again.out, std::string(form) == "--json" ? saved.out : table.out);
+  }
+  // With another time in the file, that one is shown.
+  const std::string key = "\"simulated_us\": ";
+  text.insert(text.find(key) + key.size(), "9");
+  Write("times.json", text);
+  EXPECT_NE(Call("calibrate points.json --times times.json --json").out, saved.out);
+  EXPECT_EQ(Call("calibrate points.json --times times.json --set card.cores=8").status, 2);
 }
 
 TEST_F(CalibrateTest, TheCardAndItsParametersAreTheCallers) {
@@ -175,8 +195,7 @@ TEST_F(CalibrateTest, AFitThatCannotBeMadeWritesNoFile) {
 // Real cards. RMS over the points of a family; what it is today is in docs/accuracy.md.
 TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
   const Outcome outcome =
-      Call("calibrate " SPYRE_SOURCE_DIR
-           "/tests/data/calibration/measured_sample.json --json --set card.fidelity=fast");
+      Call(std::string("calibrate ") + test::kMeasuredSample + " --json --set card.fidelity=fast");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   const std::map<std::string, double> bounds = {
       {"unary", 0.1},     {"binary", 0.1},    {"constant", 0.12}, {"broadcast", 0.15},
@@ -194,46 +213,57 @@ TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
   EXPECT_EQ(judged, bounds.size()) << "every family has points in the sample";
 }
 
-// What a run says of its own time is what the comparison gives.
-TEST_F(CalibrateTest, FiguresOfTrustAreThoseOfTheSample) {
-  const Outcome outcome =
-      Call("calibrate " SPYRE_SOURCE_DIR "/tests/data/calibration/measured_sample.json --json");
-  ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out);
+// What a run says of its own time is what the comparison gives, which is on the page.
+TEST(FiguresOfTrust, AreThoseOfTheSample) {
+  const std::vector<CalibrationPoint> points = ReadCalibration(test::kMeasuredSample);
+  PointResult ran;
+  ran.device_ps = 1;
+  const std::vector<FamilyStatistics> families =
+      Statistics(points, std::vector<PointResult>(points.size(), ran));
+  std::map<std::string, std::vector<std::string>> rows;  // of the page, by the family's title
+  for (std::vector<std::string>& row :
+       test::AccuracyTable("--times out/timed.json --markdown", "Family"))
+    rows[row.at(0)] = row;
+  const auto percent = [&](const std::string& title, size_t column) {
+    return std::stod(rows.at(title).at(column));
+  };
+  constexpr size_t kCount = 1, kRms = 2, kTwoOfThree = 7;  // columns
   for (const MeasuredFamily& family : MeasuredFamilies()) {
-    const auto found = std::find_if(result["families"].begin(), result["families"].end(),
-                                    [&](const json& of) { return of["name"] == family.name; });
-    ASSERT_NE(found, result["families"].end()) << family.name;
-    EXPECT_EQ((*found)["points"], family.points) << family.name;
-    EXPECT_EQ((*found)["title"], family.kernels);
-    EXPECT_EQ(std::lround((*found)["two_of_three_error"].get<double>() * 1000), family.permille)
+    const auto found = std::find_if(families.begin(), families.end(),
+                                    [&](const auto& of) { return of.name == family.name; });
+    ASSERT_NE(found, families.end()) << family.name;
+    EXPECT_EQ(found->title, family.kernels);
+    ASSERT_EQ(rows.count(family.kernels), 1u) << family.kernels;
+    EXPECT_EQ(rows[family.kernels].at(kCount), std::to_string(family.points)) << family.name;
+    EXPECT_EQ(std::lround(percent(family.kernels, kTwoOfThree) * 10), family.permille)
         << family.name;
     double shortest_us = 1e9;
-    for (const json& point : result["points"]) {
-      if (point["family"].get<std::string>().rfind(family.name, 0) == 0)
-        shortest_us = std::min(shortest_us, point["reference_us"].get<double>());
+    for (const CalibrationPoint& point : points) {
+      if (point.Family().rfind(family.name, 0) == 0)
+        shortest_us = std::min(shortest_us, point.reference_us);
     }
     EXPECT_EQ(std::floor(shortest_us), family.shortest_us) << family.name;
   }
-  std::map<std::array<int, 3>, int> divisions;
-  for (const json& point : result["points"]) {
-    if (point["op"] == "matmul")
-      ++divisions[{point["split_m"], point["split_n"], point.value("split_k", 1)}];
+  EXPECT_LT(percent("total", kRms), 10);
+  std::map<std::array<uint64_t, 3>, int> divisions;
+  for (const CalibrationPoint& point : points) {
+    if (point.op == "matmul")
+      ++divisions[{point.split.m, point.split.n, std::max<uint64_t>(1, point.split.k)}];
   }
   ASSERT_EQ(MeasuredDivisions().size(), divisions.size());
   for (const MeasuredDivision& division : MeasuredDivisions()) {
-    EXPECT_EQ(division.points, (divisions[{division.m, division.n, division.k}]))
+    EXPECT_EQ(division.points,
+              (divisions[{static_cast<uint64_t>(division.m), static_cast<uint64_t>(division.n),
+                          static_cast<uint64_t>(division.k)}]))
         << division.m << "x" << division.n << "x" << division.k;
   }
-  EXPECT_EQ(result["families"].back()["name"], "total");
-  EXPECT_LT(result["families"].back()["rms_error"].get<double>(), 0.1);
 }
 
 TEST_F(CalibrateTest, ARunSaysHowNearItsTimeIsOrWhyThatIsNotKnown) {
   const json matmul = Report("op = \"matmul\"\nm = 512\nk = 512\nn = 512\ncores = 2\n");
   EXPECT_EQ(matmul["trust"]["kernels"], "matmul, all");
   EXPECT_LT(matmul["trust"]["two_of_three_error"], 0.1);
-  const std::string size = "op = \"matmul\"\nm = 2048\nk = 2048\nn = 2048\n";
+  const std::string size = "op = \"matmul\"\nm = 2048\nk = 2048\nn = 2048\nfunctional = false\n";
   EXPECT_EQ(Report(size + "split = { m = 4, n = 8 }\n")["trust"]["points_as_divided"], 10);
   const json lopsided = Report(size + "split = { m = 32, n = 1 }\n");
   EXPECT_EQ(lopsided["trust"]["points_as_divided"], 0);
@@ -249,8 +279,7 @@ TEST_F(CalibrateTest, ARunSaysHowNearItsTimeIsOrWhyThatIsNotKnown) {
 
 // Times there are of some revision; which points it is about must not be.
 TEST(AccuracyDocument, ListsEveryPointOfTheReference) {
-  const auto points =
-      ReadCalibration(SPYRE_SOURCE_DIR "/tests/data/calibration/measured_sample.json");
+  const auto points = ReadCalibration(test::kMeasuredSample);
   EXPECT_EQ(points.size(), 120u);
   const std::string document =
       ReadFile(SPYRE_SOURCE_DIR "/docs/accuracy.md", "documentation", 1 << 20);
