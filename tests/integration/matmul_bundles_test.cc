@@ -7,11 +7,11 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <string>
 #include <vector>
 
 #include "cosim/tensors/npy.h"
+#include "tests/integration/float64_product.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/integration/written_bundle.h"
 
@@ -58,13 +58,17 @@ class MatmulBundles : public test::ProgramFixture {
     }
     return offset;
   }
-  // The elements that a product multiplies one after the other, from `at` on.
-  std::vector<double> LineAlongK(const std::vector<double>& values, const Sizes& sizes,
-                                 const Image& image, std::array<int64_t, 4> at) const {
-    std::vector<double> line;
-    for (at[kK] = 0; at[kK] < sizes.k; ++at[kK])
-      line.push_back(values[static_cast<size_t>(Offset(sizes, image, at))]);
-    return line;
+  // One matrix of an image, row by row.
+  std::vector<double> Matrix(const std::vector<double>& values, const Sizes& sizes,
+                             const Image& image, int64_t batch, int rows, int columns) const {
+    std::vector<double> matrix;
+    std::array<int64_t, 4> at{};
+    at[kBatch] = batch;
+    for (at[rows] = 0; at[rows] < SizeOf(sizes, rows); ++at[rows]) {
+      for (at[columns] = 0; at[columns] < SizeOf(sizes, columns); ++at[columns])
+        matrix.push_back(values[static_cast<size_t>(Offset(sizes, image, at))]);
+    }
+    return matrix;
   }
   int64_t Elements(const Sizes& sizes, const Image& image) const {
     int64_t elements = 1;
@@ -102,19 +106,16 @@ class MatmulBundles : public test::ProgramFixture {
     const NpyArray got =
         ReadNpy(dir_ + "/out/a2.npy", "out", "f4", {Elements(sizes, out) / kStick, kStick});
     for (int64_t batch = 0; batch < sizes.batch; ++batch) {
-      std::vector<std::vector<double>> columns;
-      for (int64_t n = 0; n < sizes.n; ++n)
-        columns.push_back(LineAlongK(right, sizes, b, {batch, 0, n, 0}));
+      const std::vector<double> expected =
+          test::Float64Product(Matrix(left, sizes, a, batch, kM, kK),
+                               Matrix(right, sizes, b, batch, kK, kN), sizes.m, sizes.k, sizes.n);
       for (int64_t m = 0; m < sizes.m; ++m) {
-        const std::vector<double> row = LineAlongK(left, sizes, a, {batch, m, 0, 0});
         for (int64_t n = 0; n < sizes.n; ++n) {
-          const double expected = std::inner_product(row.data(), row.data() + sizes.k,
-                                                     columns[static_cast<size_t>(n)].data(), 0.0);
+          const double sum = expected[static_cast<size_t>(m * sizes.n + n)];
           float value = 0;
           std::memcpy(&value, &got.data[4 * static_cast<size_t>(Offset(sizes, out, {batch, m, n}))],
                       sizeof value);
-          ASSERT_NEAR(value, expected, std::fabs(expected) / 512 + 1e-6)
-              << batch << ", " << m << ", " << n;
+          ASSERT_NEAR(value, sum, std::fabs(sum) / 512 + 1e-6) << batch << ", " << m << ", " << n;
         }
       }
     }

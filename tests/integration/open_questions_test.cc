@@ -274,16 +274,23 @@ std::string GraphTable(const Block& block) {
 
 std::string WithFigures(const std::string& document, const std::vector<Block>& blocks) {
   std::vector<std::function<std::string()>> works;
+  std::map<std::string, size_t> known;  // what is in several tables runs once
+  std::vector<size_t> places;           // in `works`, of every figure in order
   for (const Block& block : blocks) {
     if (block.kind == Figures::kGraphs) continue;
     for (const Row& row : block.rows) {
-      for (const char* concurrency : HardwareOf(block))
-        works.emplace_back([&row, concurrency] { return Measure(row, concurrency); });
+      for (const char* concurrency : HardwareOf(block)) {
+        const std::string run =
+            fmt::format("{} {} {}", row.config, fmt::join(row.sets, " "), concurrency);
+        const auto [place, is_new] = known.try_emplace(run, works.size());
+        if (is_new) works.emplace_back([&row, concurrency] { return Measure(row, concurrency); });
+        places.push_back(place->second);
+      }
     }
   }
+  const std::vector<std::string> answers = RunInChildren(works, kAtOnce);
   std::vector<Json> results;
-  for (const std::string& answer : RunInChildren(works, kAtOnce))
-    results.push_back(Json::parse(answer));
+  for (const size_t place : places) results.push_back(Json::parse(answers[place]));
   std::string text;
   size_t done = 0;
   const Json* next = results.data();

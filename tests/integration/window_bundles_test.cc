@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <functional>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "cosim/tensors/npy.h"
@@ -60,9 +61,10 @@ struct Array {
     for (const int64_t size : shape) elements *= size;
     values.resize(static_cast<size_t>(elements));
   }
-  double& at(const std::vector<int64_t>& index) {
+  double& at(std::initializer_list<int64_t> index) {
     int64_t position = 0;
-    for (size_t d = 0; d < shape.size(); ++d) position = position * shape[d] + index[d];
+    const int64_t* size = shape.data();
+    for (const int64_t i : index) position = position * *size++ + i;
     return values[static_cast<size_t>(position)];
   }
   std::string ShapeText() const { return fmt::format("{}", fmt::join(shape, "x")); }

@@ -18,7 +18,7 @@ void Interpreter::Run() {
   for (int core = 0; core < kMaxCores; ++core) {
     if ((program_.core_mask >> core & 1) == 0) continue;
     cores_[core].lx.resize(program_.lx_bytes);
-    cores_[core].written.resize(program_.lx_bytes, false);
+    cores_[core].written.resize(program_.lx_bytes, kUnwritten);
     for (const Section& section : program_.sections) {
       if ((section.core_mask >> core & 1) == 0) continue;
       units_.push_back(std::make_unique<UnitState>());
@@ -106,15 +106,17 @@ void Interpreter::CheckMulticasts() {
 
 uint8_t* Interpreter::Write(int core, int64_t address, int64_t bytes) {
   Check(core, address, bytes);
-  std::fill_n(cores_[core].written.begin() + address, bytes, true);
+  std::fill_n(cores_[core].written.begin() + address, bytes, kWritten);
   return cores_[core].lx.data() + address;
 }
 
 const uint8_t* Interpreter::Read(int core, int64_t address, int64_t bytes) {
   Check(core, address, bytes);
-  for (int64_t i = 0; i < bytes; ++i) {
-    if (!cores_[core].written[address + i])
-      Fail("core {}: LX {} is read before it is written", core, address + i);
+  const auto first = cores_[core].written.begin() + address;
+  const auto unwritten = std::find(first, first + bytes, kUnwritten);
+  if (unwritten != first + bytes) {
+    Fail("core {}: LX {} is read before it is written", core,
+         unwritten - cores_[core].written.begin());
   }
   return cores_[core].lx.data() + address;
 }
@@ -152,6 +154,24 @@ void Interpreter::WriteCode(int core, int64_t address, uint16_t code) {
 float Interpreter::ReadLane(uint8_t fn, int core, int64_t stick, int64_t lane) {
   return (fn & kFp32Sticks) != 0 ? ReadFloat(core, stick + lane * 4)
                                  : ReadDlf(core, stick + lane * 2);
+}
+
+Interpreter::Lanes Interpreter::ReadLanes(uint8_t fn, int core, int64_t stick, bool first_only) {
+  const bool fp32 = (fn & kFp32Sticks) != 0;
+  const int64_t lanes = first_only ? 1 : LanesOf(fn), bytes = fp32 ? 4 : 2;
+  const uint8_t* const from = Read(core, stick, lanes * bytes);
+  Lanes values;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    if (fp32) {
+      std::memcpy(&values[lane], from + lane * bytes, 4);
+    } else {
+      uint16_t code;
+      std::memcpy(&code, from + lane * bytes, 2);
+      values[lane] = DlfToFloat(code);
+    }
+  }
+  if (first_only) values.fill(values[0]);
+  return values;
 }
 
 void Interpreter::WriteLane(uint8_t fn, int core, int64_t stick, int64_t lane, double value) {
@@ -236,7 +256,7 @@ void Interpreter::Execute(UnitState& u, const Instruction& in) {
     }
   };
   const auto reduce_fn = static_cast<ReduceFn>(in.fn & kFnMask);
-  const int64_t lanes = (in.fn & kFp32Sticks) != 0 ? 32 : 64;
+  const int64_t lanes = LanesOf(in.fn);
   switch (in.op) {
     case Op::kLoad:
     case Op::kStore:
@@ -266,14 +286,11 @@ void Interpreter::Execute(UnitState& u, const Instruction& in) {
             MoveLane(in.fn, core, to, from, lane, (in.fn & kBroadcastALane0) != 0 ? 0 : lane);
           return;
         }
-        std::vector<double> results;
+        const Lanes a = ReadLanes(in.fn, core, from, (in.fn & kBroadcastALane0) != 0);
         for (int64_t lane = 0; lane < lanes; ++lane) {
-          const int64_t a_lane = (in.fn & kBroadcastALane0) != 0 ? 0 : lane;
-          results.push_back(UnaryValue(static_cast<UnaryFn>(in.fn & kFnMask),
-                                       ReadLane(in.fn, core, from, a_lane)));
+          WriteLane(in.fn, core, to, lane,
+                    UnaryValue(static_cast<UnaryFn>(in.fn & kFnMask), a[lane]));
         }
-        for (int64_t lane = 0; lane < lanes; ++lane)
-          WriteLane(in.fn, core, to, lane, results[lane]);
       });
       break;
     case Op::kVreduce:
@@ -445,28 +462,27 @@ void Interpreter::MoveLane(uint8_t flags, int core, int64_t dst, int64_t src, in
 
 void Interpreter::Binary(int core, uint8_t flags, int64_t dst, int64_t a_stick, int64_t b_stick) {
   const auto fn = static_cast<BinaryFn>(flags & kFnMask);
-  const auto a = [&](int64_t lane) { return ReadLane(flags, core, a_stick, lane); };
-  const auto b = [&](int64_t lane) { return ReadLane(flags, core, b_stick, lane); };
-  const int64_t lanes = (flags & kFp32Sticks) != 0 ? 32 : 64;
-  std::vector<double> results(lanes, 0.0);
+  const int64_t lanes = LanesOf(flags);
+  if (fn == BinaryFn::kNormScale) {
+    const float mean = ReadLane(flags, core, a_stick, 0);
+    const float variance = ReadLane(flags, core, a_stick, 1) - mean * mean;
+    const float scale =
+        static_cast<float>(1 / std::sqrt(double{variance + ReadLane(flags, core, b_stick, 0)}));
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      WriteLane(flags, core, dst, lane, lane == 0 ? double{scale} : 0.0);
+    return;
+  }
+  const Lanes a = ReadLanes(flags, core, a_stick, (flags & kBroadcastALane0) != 0);
   if (fn == BinaryFn::kSelect) {
     for (int64_t lane = 0; lane < lanes; ++lane) {
-      if (a((flags & kBroadcastALane0) != 0 ? 0 : lane) == 0) continue;
+      if (a[lane] == 0) continue;
       MoveLane(flags, core, dst, b_stick, lane, (flags & kBroadcastLane0) != 0 ? 0 : lane);
     }
     return;
   }
-  if (fn == BinaryFn::kNormScale) {
-    const float square = a(0) * a(0);
-    const float variance = a(1) - square;
-    results[0] = static_cast<float>(1 / std::sqrt(double{variance + b(0)}));
-  }
-  for (int64_t lane = 0; lane < lanes && fn != BinaryFn::kNormScale; ++lane) {
-    const float x = a((flags & kBroadcastALane0) != 0 ? 0 : lane);
-    const float y = b((flags & kBroadcastLane0) != 0 ? 0 : lane);
-    results[lane] = BinaryValue(fn, x, y);
-  }
-  for (int64_t lane = 0; lane < lanes; ++lane) WriteLane(flags, core, dst, lane, results[lane]);
+  const Lanes b = ReadLanes(flags, core, b_stick, (flags & kBroadcastLane0) != 0);
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    WriteLane(flags, core, dst, lane, BinaryValue(fn, a[lane], b[lane]));
 }
 
 void Interpreter::Move(bool load, int core, const std::array<int64_t, 12>& o, int64_t p,

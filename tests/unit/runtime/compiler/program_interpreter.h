@@ -55,12 +55,13 @@ class Interpreter {
   // LX of a core as a run has left it, for a run that goes on with it.
   struct LxState {
     std::vector<uint8_t> bytes;
-    std::vector<bool> written;
+    std::vector<uint8_t> written;  // a mark for each byte
   };
   LxState TakeLx(int core) { return {std::move(cores_[core].lx), std::move(cores_[core].written)}; }
   void GiveLx(int core, LxState lx);
 
  private:
+  static constexpr uint8_t kUnwritten = 0, kWritten = 1;
   struct Loop {
     size_t body;
     uint8_t index;
@@ -76,7 +77,7 @@ class Interpreter {
   };
   struct Core {
     std::vector<uint8_t> lx;
-    std::vector<bool> written;
+    std::vector<uint8_t> written;  // kUnwritten or kWritten for each byte: quicker than bits
     std::array<int, kTokens> tokens{};
     std::vector<std::array<int64_t, 12>> multicasts;  // operands of the loads that have a group
   };
@@ -102,6 +103,10 @@ class Interpreter {
   void WriteCode(int core, int64_t address, uint16_t code);
   // Element `lane` of a stick, which the flags of fn say to be fp32 or SEN169.
   float ReadLane(uint8_t fn, int core, int64_t stick, int64_t lane);
+  // All lanes of a stick before anything is written; or its first one, in every lane.
+  using Lanes = std::array<float, 64>;
+  static int64_t LanesOf(uint8_t fn) { return (fn & kFp32Sticks) != 0 ? 32 : 64; }
+  Lanes ReadLanes(uint8_t fn, int core, int64_t stick, bool first_only);
   void WriteLane(uint8_t fn, int core, int64_t stick, int64_t lane, double value);
   void WriteFloat(int core, int64_t address, float value);
 
