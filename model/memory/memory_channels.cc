@@ -264,14 +264,15 @@ void MemoryChannels::Advance(uint64_t now_ps, std::vector<MemoryCompletion>& end
 }
 
 void MemoryChannels::TellRuns(Mask decided) {
-  Mask waiting = 0;  // for accesses to come
+  Mask at_rest = 0;  // and no access will come
+  ForEachChannel(decided, [&](size_t channel) {
+    if (next_decision_ps_[leader_[channel]] == kNever) at_rest |= Bit(channel);
+  });
   for (const Arrivals& arriving : arriving_) {
-    for (size_t i = 0; i < arriving.size(); ++i) waiting |= AskedBy(arriving[i]);
+    for (size_t i = 0; i < arriving.size() && at_rest != 0; ++i) at_rest &= ~AskedBy(arriving[i]);
   }
   ForEachChannel(decided, [&](size_t channel) {
-    const size_t leader = leader_[channel];
-    const bool at_rest = next_decision_ps_[leader] == kNever && (waiting & Bit(channel)) == 0;
-    run_sink_(channel, runs_[leader], at_rest);
+    run_sink_(channel, runs_[leader_[channel]], (at_rest & Bit(channel)) != 0);
   });
   ForEachChannel(decided, [this](size_t channel) { runs_[leader_[channel]].clear(); });
 }

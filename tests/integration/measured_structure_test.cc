@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -116,7 +117,7 @@ TEST_F(MeasuredStructure, CoresThatShareNothingMeetAtTheRingAndThenAtMemory) {
 // on one core, which streams its operands 4 and 8 times.
 TEST_F(MeasuredStructure, SticksOfABatchThatLieApartTakeATurnEach) {
   const auto time_us = [&](const std::string& list, int cores) {
-    return Report(fmt::format("{}cores = {}\n", list, cores))
+    return Report(fmt::format("{}cores = {}\n", list, cores), "[trace]\nenabled = false\n")
                .at("kernels")
                .at(0)
                .at("device_ns")
@@ -142,13 +143,17 @@ verify = "none"
     int cores;
     double us, tolerance;
   };
+  std::map<std::string, double> on_32_cores;
   for (const auto& [what, cores, us, tolerance] :
        {Measured{outermost, 32, 458, 0.1}, Measured{outermost, 1, 8261, 0.02},
         Measured{innermost, 32, 3792, 0.1}, Measured{innermost, 2, 18572, 0.15},
-        Measured{innermost, 1, 21322, 0.1}})
-    EXPECT_NEAR(time_us(what, cores), us, tolerance * us) << cores << " cores\n" << what;
+        Measured{innermost, 1, 21322, 0.1}}) {
+    const double time = time_us(what, cores);
+    EXPECT_NEAR(time, us, tolerance * us) << cores << " cores\n" << what;
+    if (cores == 32) on_32_cores[what] = time;
+  }
   const double sticks = 4 * (1024 * 2048 + 2048 * 1024) / 64;
-  EXPECT_NEAR((time_us(innermost, 32) - time_us(outermost, 32)) * 1000 / sticks, 11.5, 0.6)
+  EXPECT_NEAR((on_32_cores[innermost] - on_32_cores[outermost]) * 1000 / sticks, 11.5, 0.6)
       << "ns a stick";
 }
 
