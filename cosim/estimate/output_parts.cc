@@ -2,7 +2,6 @@
 #include "cosim/estimate/output_parts.h"
 
 #include <algorithm>
-#include <set>
 
 #include "runtime/compiler/ops/op_list.h"
 
@@ -34,7 +33,7 @@ std::vector<int64_t> PartEnds(const std::string& dim, int64_t size, int64_t laun
                                                    : static_cast<int64_t>(found->second);
   };
   const int64_t unit = dim == "n" || dim == "cols" ? kUnit : 1;
-  std::set<int64_t> ends;
+  std::vector<int64_t> ends;  // each behind the one before
   for (int64_t begin = 0; begin < size; begin += launched) {
     const int64_t end = std::min(size, begin + launched);
     const int64_t units = (end - begin + unit - 1) / unit;
@@ -48,13 +47,13 @@ std::vector<int64_t> PartEnds(const std::string& dim, int64_t size, int64_t laun
       for (int64_t at = slice_begin; at < slice_end; at += tile) {
         const int64_t tile_end = std::min(slice_end, at + tile);
         const int64_t half = at + (tile_end - at) / kCorelets;
-        if (half > at) ends.insert(half);
-        ends.insert(tile_end);
+        if (half > at) ends.push_back(half);
+        ends.push_back(tile_end);
       }
       slice_begin = slice_end;
     }
   }
-  return {ends.begin(), ends.end()};
+  return ends;
 }
 
 }  // namespace

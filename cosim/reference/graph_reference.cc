@@ -22,6 +22,8 @@ using compiler::NamedTensor;
 using compiler::OpEntry;
 
 constexpr int64_t kOutputGrain = 1024;  // output elements that one thread takes at a time
+// The same where an element is one operation: fewer cost less than to start a thread.
+constexpr int64_t kPointwiseGrain = 1 << 13;
 
 // A tensor with the dimensions that walk it.
 struct Operand {
@@ -151,7 +153,7 @@ class Evaluator {
     for (const Operand& operand : operands)
       steps.push_back(dims.empty() ? 0 : Stride(operand, dims.back()));
     const int64_t runs = Elements(dims) / run;
-    ParallelFor(runs, std::max<int64_t>(1, kOutputGrain / run), [&](int64_t begin, int64_t end) {
+    ParallelFor(runs, std::max<int64_t>(1, kPointwiseGrain / run), [&](int64_t begin, int64_t end) {
       std::vector<double> in(operands.size());
       for (int64_t i = begin; i < end; ++i) {
         const std::vector<int64_t> at = Offsets(operands, dims, i * run);

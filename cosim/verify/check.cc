@@ -22,6 +22,7 @@ constexpr int64_t kLeastSample = 16;
 constexpr int64_t kLeastSaving = 2;  // a sample of more than half of the elements is all of them
 constexpr int64_t kErrorSample = 4096;
 constexpr int64_t kFullErrorWork = 1 << 25;  // float64 operations that are spent without sampling
+constexpr int64_t kShareWork = 1 << 14;      // of a thread's share: fewer cost less than a thread
 
 const uint16_t* HalfPointer(const HostData& data) {
   return reinterpret_cast<const uint16_t*>(data.data());
@@ -121,7 +122,8 @@ Verification Verify(const Reference& reference, const uint16_t* output, int64_t 
   const bool all = total <= kFullErrorWork / reference.ideal_cost() && compared == total;
   const std::vector<int64_t> measured =
       Sample(total, all ? total : std::min(kErrorSample, affordable), seed + 1);
-  ParallelFor(static_cast<int64_t>(measured.size()), 1,
+  ParallelFor(static_cast<int64_t>(measured.size()),
+              std::max<int64_t>(1, kShareWork / reference.ideal_cost()),
               [&](int64_t begin, int64_t end) { verifier.MeasureErrors(measured, begin, end); });
   Verification result = verifier.Take(compared);
   result.total = total;
