@@ -169,6 +169,11 @@ void AddRunCommand(command_line::Command& root, const Invocation& invocation) {
       .Add("--limit", a.limit, "seconds of wall time after which the run is ended; 0: none", 0,
            1'000'000'000)
       .Placeholder("SECONDS");
+  command
+      .Add("--estimate-next", a.estimate_next,
+           "estimate what the verdict proposes next, instead of simulating it with a small run, "
+           "which takes as long as the run again")
+      .Group("Output");
   command.Add("--no-progress", a.no_progress, "no progress bar").Group("Output");
   command
       .Add("--modules", a.modules,

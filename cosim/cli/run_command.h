@@ -34,8 +34,9 @@ struct RunArguments {
   std::string record;     // "": not recorded
   std::string transport;  // "": the card is in this process
   bool json = false;
-  bool details = false;  // print the summary, of which the verdict is the beginning
-  uint64_t limit = 0;    // seconds of wall time; 0: none
+  bool details = false;        // print the summary, of which the verdict is the beginning
+  bool estimate_next = false;  // what the verdict proposes, instead of simulating it
+  uint64_t limit = 0;          // seconds of wall time; 0: none
   bool no_progress = false;
   bool modules = false;  // print the modules that it needs, and run nothing
   MonitorArguments monitor;

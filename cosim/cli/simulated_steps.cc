@@ -45,7 +45,7 @@ std::vector<std::string> SetsOf(const RunConfig& config, const NextStep& step) {
 }  // namespace
 
 SimulatedSteps::SimulatedSteps(const RunArguments& args) {
-  if (!args.transport.empty() || args.gdb_port) return;
+  if (args.estimate_next || !args.transport.empty() || args.gdb_port) return;
   child_.emplace([&args](const std::string& question) { return WindowsOf(args, question); });
 }
 

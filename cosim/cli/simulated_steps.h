@@ -17,8 +17,9 @@ class SimulatedSteps {
   // object.
   explicit SimulatedSteps(const RunArguments& args);
 
-  // Fills RunResult::simulated_changes, unless the run was long (IsCheapToSimulate) or its card was
-  // elsewhere. A change that cannot run, and an interruption, leave an estimate.
+  // Fills RunResult::simulated_changes, unless estimates were asked for, the run was long
+  // (IsCheapToSimulate) or its card was elsewhere. A change that cannot run, and an interruption,
+  // leave an estimate.
   void AddTo(RunResult& result);
 
  private:

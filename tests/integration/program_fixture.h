@@ -44,8 +44,11 @@ class ProgramFixture : public ::testing::Test {
 
   // Temporary files go to tmp/. `environment`: NAME=value, for the shell.
   Outcome Call(const std::string& arguments, const std::string& environment = "") const {
+    std::string words = arguments;
+    const std::string run = "run ";
+    if (!simulates_next_ && words.rfind(run, 0) == 0) words.insert(run.size(), "--estimate-next ");
     const std::string command = "cd '" + dir_ + "' && TMPDIR='" + dir_ + "/tmp' " + environment +
-                                " '" SPYRE_BUILD_DIR "/spyre-cosim' " + arguments + " 2>err.txt";
+                                " '" SPYRE_BUILD_DIR "/spyre-cosim' " + words + " 2>err.txt";
     FILE* pipe = popen(command.c_str(), "r");
     Outcome outcome{};
     std::array<char, 4096> buffer;
@@ -67,6 +70,9 @@ class ProgramFixture : public ::testing::Test {
   }
 
   std::string dir_;
+  // Whether a small `run` simulates what its verdict proposes next, as it does for users. Most
+  // tests do not look at that, and it costs more than the run itself.
+  bool simulates_next_ = false;
 };
 
 // The same for tests that do not mind which output a text comes on.

@@ -19,10 +19,12 @@ namespace {
 using nlohmann::json;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 class VerdictOfRunTest : public MergedOutputFixture {
  protected:
+  VerdictOfRunTest() { simulates_next_ = true; }
   json Report() const { return json::parse(Read("out/report.json")); }
 };
 
@@ -81,6 +83,14 @@ TEST_F(VerdictOfRunTest, TheReportHasTheVerdictThatIsPrinted) {
     EXPECT_EQ(next["estimate"], false) << "so small a run is simulated with each";
     EXPECT_THAT(outcome.text, HasSubstr(next["what"].get<std::string>()));
   }
+}
+
+TEST_F(VerdictOfRunTest, WhatComesNextIsEstimatedIfThatIsAskedFor) {
+  const Outcome outcome = RunToml(kMatmul, "--color never --estimate-next");
+  EXPECT_THAT(outcome.text, Not(HasSubstr("simulated")));
+  const json verdict = Report()["verdict"];
+  ASSERT_FALSE(verdict["next"].empty());
+  for (const json& next : verdict["next"]) EXPECT_EQ(next["estimate"], true) << next;
 }
 
 TEST_F(VerdictOfRunTest, WhatASmallRunSaysOfAResourceIsWhatWhatIfSays) {
