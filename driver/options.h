@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "driver/host_costs.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::driver {
 

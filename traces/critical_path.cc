@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/joined.h"
+#include "base/printable.h"
 #include "traces/intervals.h"
 #include "traces/run_results.h"
 #include "traces/text.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/printable.h"
 #include "traces/critical_path.h"
 #include "traces/run_results.h"
 #include "traces/summary.h"

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "traces/critical_path.h"
 #include "traces/text.h"
 

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/printable.h"
 #include "traces/critical_path.h"
 #include "traces/text.h"
 

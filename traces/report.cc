@@ -11,13 +11,13 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "traces/critical_path.h"
 #include "traces/deflate.h"
 #include "traces/report_levels.h"
 #include "traces/report_slices.h"
 #include "traces/run_results.h"
 #include "traces/summary.h"
-#include "traces/text.h"
 #include "traces/window.h"
 
 namespace spyre::trace {

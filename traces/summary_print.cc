@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "base/time_units.h"
 #include "traces/summary.h"
 #include "traces/text.h"

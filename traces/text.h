@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text that is safe to show: names from program files and from trace files end up in terminals,
-// JSON, Perfetto and HTML. Pure functions, any thread.
+// Times, sizes, changes and tables as text. Pure functions, any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +13,6 @@ bool StartsWith(std::string_view text, std::string_view prefix);
 // The name of a process, or of a group ("process/track"), without the part of the recorder that it
 // is of: "card0: core 03" is "core 03" (recorder.h).
 std::string_view WithoutPart(std::string_view process);
-// Valid UTF-8 without control characters.
-bool IsPrintable(std::string_view text);
-// The text with every offending byte replaced by '?'.
-std::string Printable(std::string_view text);
 
 std::string FormatTime(uint64_t ps);      // "812 ps", "1.250 us", "3.400 ms": four digits or more
 std::string FormatBytes(uint64_t bytes);  // "0", "512 B", "2.00 MiB"

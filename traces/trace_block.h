@@ -28,7 +28,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::trace {
 

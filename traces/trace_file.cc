@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
-#include "traces/text.h"
+#include "base/printable.h"
 #include "traces/trace_block.h"
 
 namespace spyre::trace {

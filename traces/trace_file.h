@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::trace {
 

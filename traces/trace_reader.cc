@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/files.h"
-#include "traces/text.h"
+#include "base/printable.h"
 #include "traces/trace_block.h"
 #include "traces/trace_file.h"
 

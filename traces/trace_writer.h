@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::trace {
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "cosim/calibrate/error_reasons.h"
 #include "traces/text.h"
 
@@ -88,7 +89,7 @@ std::string FailuresText(const Points& points, const Results& results) {
   for (size_t i = 0; i < points.size(); ++i) {
     if (results[i].ok()) continue;
     text += fmt::format("{} ({}): {}\n", points[i].Where(), points[i].Describe(),
-                        trace::Printable(results[i].failure));
+                        Printable(results[i].failure));
   }
   return text;
 }
@@ -176,7 +177,7 @@ std::string CalibrationJson(const Points& points, const Results& results) {
       json["fast_error"] = result.ErrorOfFast();
     }
     if (!point.source.empty()) json["source"] = point.source;
-    if (!result.ok()) json["failure"] = trace::Printable(result.failure);
+    if (!result.ok()) json["failure"] = Printable(result.failure);
     list.push_back(std::move(json));
   }
   Json report = {{"families", families}, {"points", list}};

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/printable.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -43,7 +44,7 @@ std::string FilesText(const std::vector<CalibrationPoint>& points) {
   }
   std::string text;
   for (const auto& [file, count] : files)
-    text += fmt::format("  {}: {} point{}\n", trace::Printable(file), count, count == 1 ? "" : "s");
+    text += fmt::format("  {}: {} point{}\n", Printable(file), count, count == 1 ? "" : "s");
   return text;
 }
 

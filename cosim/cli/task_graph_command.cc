@@ -16,7 +16,7 @@
 #include "cosim/cli/task_graph_words.h"
 #include "runtime/graph/task_graph.h"
 #include "runtime/graph/task_trace.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/trace_file.h"
 
 namespace spyre::cosim {

@@ -18,7 +18,7 @@
 #include "cosim/measure/usage.h"
 #include "model/card/card.h"
 #include "model/common/path_time.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::cosim {
 

@@ -15,7 +15,7 @@
 #include "cosim/serve/neighbour_access.h"
 #include "cosim/session/run_result.h"
 #include "cosim/session/session_trace.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::cosim {
 

@@ -15,7 +15,7 @@
 #include "cosim/session/session.h"
 #include "driver/device.h"
 #include "model/rtl/waves.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::cosim {
 

@@ -10,7 +10,7 @@
 #include "driver/physical_function.h"
 #include "model/contract/memory_map.h"
 #include "runtime/flex/runtime_context.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::cosim {
 

@@ -9,7 +9,7 @@
 
 #include "cosim/config/config.h"
 #include "cosim/session/run_result.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/run_results.h"
 #include "traces/trace_writer.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "model/common/clock.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::model {
 

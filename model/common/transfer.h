@@ -13,7 +13,7 @@
 
 #include "model/common/functional_queue.h"
 #include "model/common/path_time.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::model {
 

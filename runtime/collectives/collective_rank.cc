@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "runtime/flex/flex_stream.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::runtime {
 namespace {

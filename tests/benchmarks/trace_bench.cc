@@ -12,7 +12,7 @@
 #include "tests/benchmarks/instructions.h"
 #include "traces/export/perfetto.h"
 #include "traces/export/text_export.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/summary.h"
 #include "traces/trace_file.h"
 #include "traces/trace_writer.h"

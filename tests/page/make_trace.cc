@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "tests/unit/traces/sample_trace.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "runtime/spyre/spyre_tensor.h"
 #include "tests/unit/driver/fake_card.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 namespace spyre::flex::contexts_test {
 namespace {

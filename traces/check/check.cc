@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/joined.h"
+#include "base/printable.h"
 #include "traces/critical_path.h"
 #include "traces/export/counters.h"
 #include "traces/intervals.h"

@@ -13,7 +13,7 @@
 #include "base/joined.h"
 #include "base/nearest.h"
 #include "traces/path_causes.h"
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {

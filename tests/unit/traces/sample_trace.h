@@ -12,7 +12,7 @@
 
 #include <string>
 
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 #include "traces/trace_file.h"
 
 namespace spyre::trace {

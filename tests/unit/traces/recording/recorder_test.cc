@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/printable.h"
 #include "tests/unit/traces/sample_trace.h"
-#include "traces/text.h"
 
 namespace spyre::trace::recorder_test {
 namespace {
@@ -130,26 +130,6 @@ TEST(Recorder, MakesNamesPrintable) {
   recorder.Intern("a\x1b[2Jb\xff\xc3\xa9\x7f");
   EXPECT_EQ(recorder.names()[0], "a?[2Jb?\xc3\xa9?");
   EXPECT_TRUE(IsPrintable(recorder.names()[0]));
-}
-
-TEST(Text, PrintableFollowsTheDefinitionOfUtf8) {
-  EXPECT_TRUE(IsPrintable("plain, \xc3\xa9, \xe2\x82\xac, \xf0\x9f\x98\x80"));
-  EXPECT_FALSE(IsPrintable("\xc0\x80"));          // overlong
-  EXPECT_FALSE(IsPrintable("\xe0\x9f\xbf"));      // overlong
-  EXPECT_FALSE(IsPrintable("\xed\xa0\x80"));      // surrogate
-  EXPECT_FALSE(IsPrintable("\xf4\x90\x80\x80"));  // above 10FFFF
-  EXPECT_FALSE(IsPrintable("\xe2\x82"));          // cut
-  EXPECT_FALSE(IsPrintable("\xc2\x85"));          // a control character
-  EXPECT_FALSE(IsPrintable("a\nb"));
-  EXPECT_EQ(Printable("\xe2\x82"), "??");
-}
-
-TEST(Text, TablesAlignByCharactersAndRefuseRaggedRows) {
-  Table table({"name", "n"});
-  table.Add({"\xc3\xa9", "10"});
-  table.Add({"abcdef", "9"});
-  EXPECT_EQ(table.ToString(""), "name     n\n\xc3\xa9       10\nabcdef   9\n");
-  EXPECT_THROW(table.Add({"one"}), std::logic_error);
 }
 
 TEST(Categories, NamesBecomeAMaskAndUnknownOnesAreNamed) {

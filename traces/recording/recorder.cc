@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "traces/recorder.h"
+#include "traces/recording/recorder.h"
 
 #include <fmt/format.h>
 #define XXH_INLINE_ALL  // 48-byte inputs: the call would cost as much as the hash
@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "traces/text.h"
+#include "base/printable.h"
 
 namespace spyre::trace {
 namespace {
