@@ -20,6 +20,6 @@ foreach(target runtime model cosim bringup)
   endif()
 endforeach()
 ")
-run(${CMAKE_COMMAND} -G Ninja -S ${WORK}/source -B ${WORK}/build -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_BUILD_TYPE=Release
-  -DCMAKE_UNITY_BUILD=ON)
+# The outer project says nothing of optimisation, which would cost a fourth more: this asks whether it builds.
+run(${CMAKE_COMMAND} -G Ninja -S ${WORK}/source -B ${WORK}/build -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_UNITY_BUILD=ON)
 run(${CMAKE_COMMAND} --build ${WORK}/build)
