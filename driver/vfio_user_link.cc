@@ -2,11 +2,13 @@
 #include "driver/vfio_user_link.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -24,11 +26,24 @@ using vfio_user::Header;
 constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(vfio_user::DmaAccess) + vfio_user::kDefaultTransferBytes;
 constexpr size_t kMostNotes = 64 << 10;
+// Of calls, the next is mostly made within this time. A card whose client makes none waits as long
+// for host memory, which is below the server's patience with a prompt client (2 ms).
+constexpr std::chrono::microseconds kCrowd{500};
 
 void AddMessage(Header header, std::string_view payload, std::string& messages) {
   header.size = static_cast<uint32_t>(sizeof(header) + payload.size());
   messages += BytesOf(header);
   messages += payload;
+}
+
+// False: nothing has come in that time; -1: there is no limit. The end of the connection is input.
+bool WaitForInput(int socket, int patience_ms) {
+  pollfd waiting{socket, POLLIN, 0};
+  int result = -1;
+  do {
+    result = poll(&waiting, 1, patience_ms);
+  } while (result < 0 && errno == EINTR);
+  return result != 0;
 }
 
 }  // namespace
@@ -132,26 +147,34 @@ bool VfioUserLink::Send(const Header& header, std::string_view payload, std::str
 }
 
 // Whatever a server sends that is not of the protocol ends the connection, as if it had gone.
-void VfioUserLink::Listen() {
-  for (;;) {
-    Message message;
-    if (!ReceiveBytes(&message.header, sizeof(message.header)) ||
-        message.header.size < sizeof(Header) || message.header.size > kMaxMessageBytes) {
-      break;
-    }
-    message.payload.resize(message.header.size - sizeof(Header));
-    if (!ReceiveBytes(message.payload.data(), message.payload.size())) break;
-    if ((message.header.flags & vfio_user::kTypeMask) == vfio_user::kReply) {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      reply_ = std::move(message);
-      changed_.notify_all();
-    } else {
-      Answer(message);
-    }
+void VfioUserLink::ReceiveOne() {
+  Message message;
+  lost_ = !ReceiveBytes(&message.header, sizeof(message.header)) ||
+          message.header.size < sizeof(Header) || message.header.size > kMaxMessageBytes;
+  if (lost_) return;
+  message.payload.resize(message.header.size - sizeof(Header));
+  lost_ = !ReceiveBytes(message.payload.data(), message.payload.size());
+  if (lost_) return;
+  if ((message.header.flags & vfio_user::kTypeMask) == vfio_user::kReply) {
+    reply_ = std::move(message);
+  } else {
+    Answer(message);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  lost_ = true;
-  changed_.notify_all();
+}
+
+// Calls come in crowds, and each listens for itself: this thread looks again a moment later.
+void VfioUserLink::Listen() {
+  uint64_t calls = 0;
+  for (;;) {
+    WaitForInput(socket_.get(), -1);
+    {
+      const std::lock_guard<std::mutex> lock(receive_mutex_);
+      if (!lost_ && WaitForInput(socket_.get(), 0)) ReceiveOne();
+      if (lost_) return;
+      if (std::exchange(calls, calls_) == calls_) continue;
+    }
+    std::this_thread::sleep_for(kCrowd);
+  }
 }
 
 void VfioUserLink::Answer(const Message& message) {
@@ -164,7 +187,7 @@ void VfioUserLink::Answer(const Message& message) {
   std::string reply;
   if (message.payload.size() >= sizeof(access)) {
     std::memcpy(&access, message.payload.data(), sizeof(access));
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mappings_mutex_);
     const auto above = mappings_.upper_bound(access.address);
     const auto found = above == mappings_.begin() ? mappings_.end() : std::prev(above);
     const uint64_t offset = found == mappings_.end() ? 0 : access.address - found->first;
@@ -191,16 +214,18 @@ void VfioUserLink::Answer(const Message& message) {
 std::optional<std::string> VfioUserLink::Call(Command command, std::string_view payload) {
   Header header;
   header.command = command;
+  header.id = next_id_++;
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    header.id = next_id_++;
+    const std::lock_guard<std::mutex> lock(receive_mutex_);
+    ++calls_;
     reply_.reset();
   }
-  // If that fails, the thread hears of it.
+  // If that fails, nothing is received either.
   Send(header, payload, std::exchange(notes_, ""));
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [&] { return lost_ || (reply_ && reply_->header.id == header.id); });
-  if (!reply_) {
+  const std::lock_guard<std::mutex> lock(receive_mutex_);
+  const auto answered = [&] { return reply_ && reply_->header.id == header.id; };
+  while (!answered() && !lost_) ReceiveOne();
+  if (!answered()) {
     throw DeviceFault("the card at {} is gone: its server has ended or closed the connection",
                       path_)
         .Subject(path_);
@@ -243,7 +268,7 @@ void VfioUserLink::Note(uint32_t region, uint64_t offset, std::string_view data)
 
 bool VfioUserLink::Map(IoAddress address, uint8_t* host, size_t size) {
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mappings_mutex_);
     mappings_[address] = {host, size};
   }
   const vfio_user::DmaMap map{sizeof(map), vfio_user::kDmaReadable | vfio_user::kDmaWritable, 0,
@@ -254,7 +279,7 @@ bool VfioUserLink::Map(IoAddress address, uint8_t* host, size_t size) {
 bool VfioUserLink::Unmap(IoAddress address) {
   vfio_user::DmaUnmap unmap{sizeof(unmap), 0, address, 0};
   {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mappings_mutex_);
     const auto found = mappings_.find(address);
     if (found == mappings_.end()) return false;
     unmap.size = found->second.size;
@@ -263,11 +288,11 @@ bool VfioUserLink::Unmap(IoAddress address) {
   try {
     Call(Command::kDmaUnmap, BytesOf(unmap));
   } catch (const Error&) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::lock_guard<std::mutex> lock(mappings_mutex_);
     mappings_.erase(address);
     throw;
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(mappings_mutex_);
   mappings_.erase(address);
   return true;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection of VfioUserTransport, to one function: calls, and the answers to the server's own
 // calls for host memory. Calls and notes: one at a time. Map and Unmap: the caller's thread; memory
-// is reached by a thread of the link.
+// is reached by the thread that calls, while it waits for its answer, and otherwise by a thread of
+// the link: an answer that came by way of another thread would cost twice as much.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -60,7 +60,8 @@ class VfioUserLink {
   void Hello(const std::string& client, bool monitor, unsigned clients);
   std::optional<std::string> Access(vfio_user::Command command, std::string_view payload,
                                     size_t data_bytes);
-  void Listen();  // the thread
+  void Listen();      // the thread
+  void ReceiveOne();  // a message; under receive_mutex_
   bool ReceiveBytes(void* data, size_t bytes) const;
   bool Send(const vfio_user::Header& header, std::string_view payload, std::string before = "");
   void Answer(const Message& message);
@@ -73,11 +74,14 @@ class VfioUserLink {
   std::string notes_;  // messages that have not been sent
   std::mutex send_mutex_;
 
-  std::mutex mutex_;  // of all below
-  std::condition_variable changed_;
-  bool lost_ = false;
   uint16_t next_id_ = 1;
+
+  std::mutex receive_mutex_;  // of what comes from the socket, and of these:
+  bool lost_ = false;
+  uint64_t calls_ = 0;  // so far
   std::optional<Message> reply_;
+
+  std::mutex mappings_mutex_;
   std::map<IoAddress, Mapping> mappings_;
   std::thread thread_;
 };

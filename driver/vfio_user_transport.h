@@ -4,7 +4,8 @@
 // the times that they would see in one process with the card.
 //
 // Host memory stays where it is: the card reaches it by messages, which a thread of each connection
-// answers, so that memory which is mapped may be read and written at any time.
+// or one that waits for the server answers, so that memory which is mapped may be read and written
+// at any time.
 // Errors: Error(kBadInput) if no server listens there, or it does not serve a card with a clock
 // (spyre_time); Error(kDeviceFault) once the server has gone, as for a card that was removed.
 #pragma once
