@@ -19,6 +19,10 @@ namespace {
 // LXs are mostly empty, would need more of it than of anything else: the first two cards have them.
 constexpr uint64_t kMostHugeBytes = 160 << 20;
 
+// A card that is reset again and again, as by tests of it, computes little in between: to fill huge
+// pages with zeros each time would take most of its time.
+constexpr int kMostHugeClears = 3;
+
 bool MayBeHuge(uint64_t bytes) {
   static std::atomic<uint64_t> given{0};
   return given.fetch_add(bytes) + bytes <= kMostHugeBytes;
@@ -44,7 +48,10 @@ SparseMemory::SparseMemory(uint64_t size_bytes, Pages pages)
     const auto start = reinterpret_cast<uintptr_t>(range_);
     base_ += AlignUp(start, kHugePageBytes) - start;
     const uint64_t whole = AlignUp(size_, kHugePageBytes);
-    if (MayBeHuge(whole)) AdviseHugePages(base_, whole);
+    if (MayBeHuge(whole)) {
+      AdviseHugePages(base_, whole);
+      clears_until_small_ = kMostHugeClears + 1;
+    }
   }
 }
 
@@ -68,6 +75,10 @@ void SparseMemory::Clear(uint64_t address, uint64_t bytes) {
   std::memset(last, 0, static_cast<size_t>(end - last));
 }
 
-void SparseMemory::Clear() { madvise(range_, range_bytes_, MADV_DONTNEED); }
+void SparseMemory::Clear() {
+  madvise(range_, range_bytes_, MADV_DONTNEED);
+  if (clears_until_small_ > 0 && --clears_until_small_ == 0)
+    madvise(range_, range_bytes_, MADV_NOHUGEPAGE);
+}
 
 }  // namespace spyre::model

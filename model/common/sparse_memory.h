@@ -10,7 +10,7 @@ namespace spyre::model {
 class SparseMemory {
  public:
   // kSmall: the host gives pages one by one. kHuge: 2 MiB at a time where it can, for memory that
-  // is small and in use all over.
+  // is small and in use all over, until it has been cleared so often that it cannot be.
   enum class Pages { kSmall, kHuge };
   // Throws Error(kBadInput) if the range cannot be reserved.
   explicit SparseMemory(uint64_t size_bytes, Pages pages = Pages::kSmall);
@@ -33,6 +33,7 @@ class SparseMemory {
   uint8_t* base_;
   void* range_;  // holds them, with room to begin at a multiple of the page size
   uint64_t range_bytes_;
+  int clears_until_small_ = 0;  // 0: pages are small
 };
 
 }  // namespace spyre::model
