@@ -168,10 +168,13 @@ void Server::Guarded(const std::function<void()>& action) {
 
 void Server::Run() {
   for (;;) {
-    ThrowIfInterrupted();
-    Poll(schedule_.PatienceMs(functions_));
+    // What has come before the signal is heard: of a program that has ended, that its connections
+    // are closed, which its cards' traces show.
+    const bool last = IsInterrupted();
+    Poll(last ? 0 : schedule_.PatienceMs(functions_));
     Guarded([this] { schedule_.Move(functions_); });
     Guarded([this] { Sweep(); });
+    if (last) ThrowIfInterrupted();
     if (options_.once && served_ && !Connected()) return;
   }
 }

@@ -2,6 +2,7 @@
 // Collectives of programs that drive a card each, under `spyre-cosim exec --cards N`: the ranks are
 // tests of this executable that only run so.
 #include <gmock/gmock.h>
+#include <sched.h>
 #include <sys/stat.h>
 
 #include <atomic>
@@ -178,11 +179,19 @@ TEST_F(SdkCommsRank, DISABLED_WaitsOnTheHost) {
   Finish(world_->barrier());
 }
 
-// While it lives, the machine has more to do than it has processors.
+// While it lives, the machine has more to do than it has processors: for this process and those
+// that it starts, it is a machine of one.
 class BusyMachine {
  public:
   BusyMachine() {
-    for (unsigned i = 0; i < 2 * std::thread::hardware_concurrency() + 1; ++i) {
+    sched_getaffinity(0, sizeof(allowed_), &allowed_);
+    size_t processor = 0;
+    while (!CPU_ISSET(processor, &allowed_)) ++processor;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+    for (int i = 0; i < 3; ++i) {
       threads_.emplace_back([this] {
         while (!over_) {
         }
@@ -192,11 +201,13 @@ class BusyMachine {
   ~BusyMachine() {
     over_ = true;
     for (std::thread& thread : threads_) thread.join();
+    sched_setaffinity(0, sizeof(allowed_), &allowed_);
   }
   BusyMachine(const BusyMachine&) = delete;
   BusyMachine& operator=(const BusyMachine&) = delete;
 
  private:
+  cpu_set_t allowed_{};
   std::atomic<bool> over_{false};
   std::vector<std::thread> threads_;
 };
