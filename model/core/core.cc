@@ -44,7 +44,7 @@ Core::Core(const sc_core::sc_module_name& name, unsigned index, const CardConfig
       config_(config),
       clock_(config.clock.core_mhz),
       mmu_(mmu),
-      lx_(config.lx_usable_bytes(), SparseMemory::Pages::kHuge),
+      lx_(config.lx_usable_bytes()),
       lx_port_(unit_prefix() + ".lx_port", clock_, config.core.lx_port_bytes_per_cycle,
                config.timed()) {
   if (role == CoreRole::kCompute && config.pt.fidelity == BlockFidelity::kRtl &&
