@@ -26,8 +26,7 @@ using vfio_user::Header;
 constexpr uint32_t kMaxMessageBytes =
     sizeof(Header) + sizeof(vfio_user::DmaAccess) + vfio_user::kDefaultTransferBytes;
 constexpr size_t kMostNotes = 64 << 10;
-// Of calls, the next is mostly made within this time. A card whose client makes none waits as long
-// for host memory, which is below the server's patience with a prompt client (2 ms).
+// Of calls, the next is mostly made within this time.
 constexpr std::chrono::microseconds kCrowd{500};
 
 void AddMessage(Header header, std::string_view payload, std::string& messages) {
@@ -118,6 +117,8 @@ void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clien
         path_)
         .Subject(path_);
   }
+  const std::lock_guard<std::mutex> lock(receive_mutex_);
+  time_waits_for_us_ = time_mode_ == "lockstep";
 }
 
 bool VfioUserLink::ReceiveBytes(void* data, size_t bytes) const {
@@ -157,12 +158,15 @@ void VfioUserLink::ReceiveOne() {
   if (lost_) return;
   if ((message.header.flags & vfio_user::kTypeMask) == vfio_user::kReply) {
     reply_ = std::move(message);
+    received_.notify_all();
   } else {
     Answer(message);
   }
 }
 
-// Calls come in crowds, and each listens for itself: this thread looks again a moment later.
+// In lockstep calls come in crowds, and each listens for itself: this thread looks again a moment
+// later. Where time passes by itself, what the card wants of host memory may be due before that,
+// while the program calls another function.
 void VfioUserLink::Listen() {
   uint64_t calls = 0;
   for (;;) {
@@ -170,8 +174,11 @@ void VfioUserLink::Listen() {
     {
       const std::lock_guard<std::mutex> lock(receive_mutex_);
       if (!lost_ && WaitForInput(socket_.get(), 0)) ReceiveOne();
-      if (lost_) return;
-      if (std::exchange(calls, calls_) == calls_) continue;
+      if (lost_) {
+        received_.notify_all();
+        return;
+      }
+      if (std::exchange(calls, calls_) == calls_ || !time_waits_for_us_) continue;
     }
     std::this_thread::sleep_for(kCrowd);
   }
@@ -222,8 +229,9 @@ std::optional<std::string> VfioUserLink::Call(Command command, std::string_view 
   }
   // If that fails, nothing is received either.
   Send(header, payload, std::exchange(notes_, ""));
-  const std::lock_guard<std::mutex> lock(receive_mutex_);
+  std::unique_lock<std::mutex> lock(receive_mutex_);
   const auto answered = [&] { return reply_ && reply_->header.id == header.id; };
+  if (!time_waits_for_us_) received_.wait(lock, [&] { return lost_ || answered(); });
   while (!answered() && !lost_) ReceiveOne();
   if (!answered()) {
     throw DeviceFault("the card at {} is gone: its server has ended or closed the connection",

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection of VfioUserTransport, to one function: calls, and the answers to the server's own
 // calls for host memory. Calls and notes: one at a time. Map and Unmap: the caller's thread; memory
-// is reached by the thread that calls, while it waits for its answer, and otherwise by a thread of
-// the link: an answer that came by way of another thread would cost twice as much.
+// is reached by a thread of the link. In lockstep it is reached by the thread that calls, while it
+// waits for its answer: one that came by way of another thread would cost twice as much.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -77,8 +78,10 @@ class VfioUserLink {
   uint16_t next_id_ = 1;
 
   std::mutex receive_mutex_;  // of what comes from the socket, and of these:
+  std::condition_variable received_;
   bool lost_ = false;
-  uint64_t calls_ = 0;  // so far
+  uint64_t calls_ = 0;              // so far
+  bool time_waits_for_us_ = false;  // lockstep: the card, for host memory too
   std::optional<Message> reply_;
 
   std::mutex mappings_mutex_;
