@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/round_up.h"
 #include "runtime/compiler/codegen/expected_time.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
 #include "runtime/compiler/ops/op_list.h"
@@ -41,8 +42,6 @@ bool AnyOf(const Dims& dims) {
 }
 
 bool IsInSticks(const std::string& name) { return name == "n" || name == "k" || name == "cols"; }
-
-int64_t RoundUp(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
 int64_t ProductOf(const Sizes& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1},

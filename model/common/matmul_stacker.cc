@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::model {
@@ -12,8 +13,6 @@ constexpr uint64_t kLanes = 64;  // of a stick
 constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kPieceBytes = kPtPieceSteps * kStickBytes;
 constexpr uint64_t kHelpedMacs = 1 << 17;  // below, waking a thread takes longer
-
-uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 LxRange Columns(const uint8_t* at, uint64_t count, uint64_t stride, uint64_t bytes) {
   return {const_cast<uint8_t*>(at), count == 0 ? 0 : (count - 1) * stride + bytes};

@@ -3,6 +3,7 @@
 
 #include <initializer_list>
 
+#include "base/round_up.h"
 #include "model/contract/control_block.h"
 #include "model/contract/op_table.h"
 #include "model/core/vector_math.h"
@@ -18,8 +19,6 @@ constexpr uint64_t kMaxRecords = 4096;
 constexpr uint64_t kFloatBytes = sizeof(float);
 constexpr uint64_t kHalfBytes = sizeof(uint16_t);
 constexpr int kNone = -1;  // operand: the instruction has no such stride
-
-uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 class OperandCheck {
  public:

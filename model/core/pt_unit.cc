@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "model/common/pt_narrow.h"
 #include "model/common/pt_stack.h"
 #include "model/contract/formats.h"
@@ -15,8 +16,6 @@ constexpr uint64_t kBlockSticks = 64;  // of weights
 constexpr uint64_t kLanes = 64;        // of an acc stick
 constexpr uint64_t kAccStickBytes = 256;
 constexpr uint64_t kMaxExtent = 1 << 20;  // of m, n, k in one instruction: beyond any LX
-
-uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 
 // The path to a time inside an instruction: cycles since the instruction's start, or since the
 // array was free of the one before.

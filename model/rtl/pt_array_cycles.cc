@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/round_up.h"
 #include "model/contract/program.h"
 #include "model/rtl/pt_array.h"
 
@@ -12,7 +13,6 @@ namespace {
 constexpr uint64_t kStickColumns = kPtColumns * kPtLanes;
 constexpr uint64_t kPasses = kPtChunk / kPtRows;
 
-uint64_t CeilDiv(uint64_t a, uint64_t b) { return (a + b - 1) / b; }
 }  // namespace
 
 std::vector<PtShare> PtShares(uint64_t m, uint64_t n, uint64_t corelets, uint64_t corelet,

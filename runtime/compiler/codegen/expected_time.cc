@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/codegen/expected_time.h"
 
+#include "base/round_up.h"
 #include "runtime/compiler/codegen/resolve_problem.h"
 #include "runtime/compiler/division/matmul_on_ring.h"
 #include "runtime/compiler/ops/op_list.h"
@@ -14,8 +15,6 @@ int64_t OneOf(const DimensionSizes& sizes, const char* name) {
   const auto found = sizes.find(name);
   return found == sizes.end() ? 1 : found->second;
 }
-
-int64_t RoundUp(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
 }  // namespace
 

@@ -12,11 +12,9 @@
 namespace spyre::compiler {
 namespace {
 
-using Origin = NamedTensor::Origin;
+using TensorOrigin = NamedTensor::Origin;
 
 constexpr int64_t kMaxSize = 1ll << 31;
-constexpr int64_t kMaxElements = 1ll << 42;
-constexpr size_t kMaxRank = 6;
 
 class ListWriter {
  public:
@@ -50,10 +48,10 @@ class ListWriter {
 
   OrderedJson Tensor(const NamedTensor& tensor) const {
     OrderedJson json = {{"name", tensor.name}};
-    if (tensor.origin == Origin::kConstant) json["value"] = tensor.value;
-    if (!tensor.dims.empty() || tensor.origin != Origin::kConstant)
+    if (tensor.origin == TensorOrigin::kConstant) json["value"] = tensor.value;
+    if (!tensor.dims.empty() || tensor.origin != TensorOrigin::kConstant)
       json["dims"] = DimNames(tensor.dims);
-    if (tensor.origin == Origin::kComputed) json["computed"] = true;
+    if (tensor.origin == TensorOrigin::kComputed) json["computed"] = true;
     if (tensor.stick >= 0) json["stick"] = DimName(tensor.stick);
     if (tensor.stick == NamedTensor::kSparse) json["sparse"] = true;
     if (tensor.format != DataFormat::kIeeeFp16) json["dtype"] = HostTypeName(tensor.format);
@@ -130,12 +128,12 @@ class ListReader {
     NamedTensor tensor;
     tensor.name = value.At("name").Text();
     if (const auto number = value.Find("value")) {
-      tensor.origin = Origin::kConstant;
+      tensor.origin = TensorOrigin::kConstant;
       tensor.value = number->Number();
     } else if (const auto computed = value.Find("computed"); computed && computed->Flag()) {
-      tensor.origin = Origin::kComputed;
+      tensor.origin = TensorOrigin::kComputed;
     }
-    if (tensor.origin != Origin::kConstant || value.Has("dims"))
+    if (tensor.origin != TensorOrigin::kConstant || value.Has("dims"))
       tensor.dims = Dims(value.At("dims"));
     CheckSize(tensor, value);
     if (const auto stick = value.Find("stick")) tensor.stick = FindDim(*stick);
@@ -143,7 +141,8 @@ class ListReader {
       tensor.stick = NamedTensor::kSparse;
     if (const auto file = value.Find("file")) tensor.file = file->Text();
     if (const auto fill = value.Find("fill")) {
-      if (fill->Text() != "causal" || tensor.dims.size() < 2 || tensor.origin != Origin::kInput)
+      if (fill->Text() != "causal" || tensor.dims.size() < 2 ||
+          tensor.origin != TensorOrigin::kInput)
         fill->Fail("\"causal\", of an input with rows and keys");
       tensor.causal = true;
     }
@@ -160,9 +159,9 @@ class ListReader {
   void CheckSize(const NamedTensor& tensor, const FormValue& value) const {
     int64_t elements = 1;
     for (const int64_t size : list_.Shape(tensor)) {
-      if (tensor.dims.size() > kMaxRank || elements > kMaxElements / size)
+      if (tensor.dims.size() > kMaxListRank || elements > kMaxListElements / size)
         throw BadInput("{}: tensor '{}' {} is larger than any card, or has more than {} dimensions",
-                       value.path(), tensor.name, list_.ShapeText(tensor), kMaxRank);
+                       value.path(), tensor.name, list_.ShapeText(tensor), kMaxListRank);
       elements *= size;
     }
   }
@@ -194,7 +193,7 @@ class ListReader {
       value.At("inputs").Fail(
           fmt::format("{} to {} inputs", operation->min_inputs, operation->max_inputs));
     op.output = FindTensor(value.At("output"));
-    if (list_.tensors[static_cast<size_t>(op.output)].origin != Origin::kComputed)
+    if (list_.tensors[static_cast<size_t>(op.output)].origin != TensorOrigin::kComputed)
       throw BadInput("{}.output = '{}' is an input or a number, not \"computed\"", value.path(),
                      value.At("output").Text());
     if (const auto dim = value.Find("dim"))

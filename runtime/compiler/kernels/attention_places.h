@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/round_up.h"
 #include "runtime/compiler/kernels/attention_kernel.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 
@@ -30,8 +31,6 @@ enum Token : uint8_t {
 
 inline constexpr int kTwo = 2;  // buffers that are used in turn
 inline constexpr int64_t kFp32 = 4;
-
-inline int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Where everything is in LX.
 struct Places {

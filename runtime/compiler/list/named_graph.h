@@ -20,6 +20,9 @@
 
 namespace spyre::compiler {
 
+constexpr int64_t kMaxListElements = 1ll << 42;  // of a tensor: 8 TiB of float16, beyond any card
+constexpr size_t kMaxListRank = 6;               // a layout has one place more
+
 struct NamedDim {
   std::string name;
   int64_t size = 1;

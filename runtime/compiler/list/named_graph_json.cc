@@ -20,9 +20,6 @@ namespace {
 
 using Json = OrderedJson;
 
-constexpr int64_t kMaxElements = 1ll << 42;  // 8 TiB of float16: beyond any card, within 64 bits
-constexpr size_t kMaxRank = 6;               // a layout has one place more
-
 class GraphReader {
  public:
   NamedGraph Read(const Json& value) {
@@ -80,13 +77,13 @@ class GraphReader {
   }
 
   void CheckTensor(const NamedTensor& tensor, const std::string& path) const {
-    if (tensor.dims.size() > kMaxRank) {
+    if (tensor.dims.size() > kMaxListRank) {
       throw BadInput("{}: tensor '{}' has {} dimensions; at most {}", path, tensor.name,
-                     tensor.dims.size(), kMaxRank);
+                     tensor.dims.size(), kMaxListRank);
     }
     int64_t elements = 1;
     for (const int64_t size : graph_.Shape(tensor)) {
-      if (elements > kMaxElements / size) {
+      if (elements > kMaxListElements / size) {
         throw BadInput("{}: tensor '{}' {} is larger than any card", path, tensor.name,
                        graph_.ShapeText(tensor));
       }

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/nearest.h"
+#include "base/round_up.h"
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler {
@@ -18,11 +19,7 @@ using NameIndex = std::unordered_map<std::string, size_t>;
 
 constexpr size_t kMostBuffers = 4096;
 // Sums of two of these, and of all sizes, fit 64 bits.
-constexpr int64_t kMostBytes = int64_t{1} << 48;
-
-int64_t AlignUp(int64_t address, int64_t alignment) {
-  return (address + alignment - 1) / alignment * alignment;
-}
+constexpr int64_t kMostBufferBytes = int64_t{1} << 48;
 
 NameIndex IndexNames(const std::vector<LxBuffer>& buffers) {
   if (buffers.size() > kMostBuffers) {
@@ -31,14 +28,14 @@ NameIndex IndexNames(const std::vector<LxBuffer>& buffers) {
   NameIndex index;
   for (size_t i = 0; i < buffers.size(); ++i) {
     const LxBuffer& buffer = buffers[i];
-    if (buffer.size < 0 || buffer.size > kMostBytes) {
+    if (buffer.size < 0 || buffer.size > kMostBufferBytes) {
       throw BadInput("buffer '{}' has {} bytes; it must have 0 to {}", buffer.name, buffer.size,
-                     kMostBytes);
+                     kMostBufferBytes);
     }
-    if (std::min(buffer.start, buffer.end) < -kMostBytes ||
-        std::max(buffer.start, buffer.end) > kMostBytes) {
+    if (std::min(buffer.start, buffer.end) < -kMostBufferBytes ||
+        std::max(buffer.start, buffer.end) > kMostBufferBytes) {
       throw BadInput("buffer '{}' lives from {} to {}; times must be within {}", buffer.name,
-                     buffer.start, buffer.end, kMostBytes);
+                     buffer.start, buffer.end, kMostBufferBytes);
     }
     if (!index.emplace(buffer.name, i).second) {
       throw BadInput("buffer '{}' is given twice", buffer.name);
@@ -106,12 +103,12 @@ class GreedySweep {
       highest = std::max(highest, End(i));
     }
     if (live_.empty() || lowest >= size) return 0;
-    const int64_t above = AlignUp(highest, alignment_);
+    const int64_t above = RoundUp(highest, alignment_);
     if (above + size <= capacity_) return above;
     std::stable_sort(live_.begin(), live_.end(),
                      [&](size_t a, size_t b) { return Begin(a) < Begin(b); });
     for (size_t i = 0; i + 1 < live_.size(); ++i) {
-      const int64_t gap = AlignUp(End(live_[i]), alignment_);
+      const int64_t gap = RoundUp(End(live_[i]), alignment_);
       if (Begin(live_[i + 1]) - gap >= size) return gap;
     }
     return std::nullopt;
@@ -233,7 +230,7 @@ class GapPlacement {
     placed_.push_back(i);
   }
 
-  int64_t FirstAddress(const Gap& gap) const { return AlignUp(gap.begin, alignment_); }
+  int64_t FirstAddress(const Gap& gap) const { return RoundUp(gap.begin, alignment_); }
 
   std::vector<size_t> PlacedParents(size_t i) const {
     std::vector<size_t> parents;
@@ -326,9 +323,10 @@ LxSolver LxSolverFromName(std::string_view name) {
 
 Addresses PlaceInLx(LxSolver solver, const std::vector<LxBuffer>& buffers, int64_t capacity,
                     int64_t alignment) {
-  if (capacity < 0 || capacity > kMostBytes || alignment < 1 || alignment > kMostBytes) {
-    throw BadInput("LX capacity {} must be 0 to {} and alignment {} 1 to {}", capacity, kMostBytes,
-                   alignment, kMostBytes);
+  if (capacity < 0 || capacity > kMostBufferBytes || alignment < 1 ||
+      alignment > kMostBufferBytes) {
+    throw BadInput("LX capacity {} must be 0 to {} and alignment {} 1 to {}", capacity,
+                   kMostBufferBytes, alignment, kMostBufferBytes);
   }
   const NameIndex names = IndexNames(buffers);
   if (solver == LxSolver::kGreedy) return GreedySweep(buffers, names, capacity, alignment).Run();

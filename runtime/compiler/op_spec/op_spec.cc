@@ -20,8 +20,6 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int kMaxLoops = 16;
-
 class SpecReader : private SpecValues {
  public:
   using SpecValues::SpecValues;
@@ -51,7 +49,7 @@ class SpecReader : private SpecValues {
 
  private:
   LoopSpec Loop(const PyValue& call) {
-    if (static_cast<int>(loops_.size()) >= kMaxLoops) {
+    if (loops_.size() >= kMaxLoops) {
       source().Fail(call.offset, fmt::format("more than {} loops within each other", kMaxLoops));
     }
     LoopSpec loop;

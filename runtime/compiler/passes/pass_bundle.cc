@@ -8,13 +8,12 @@
 #include "runtime/compiler/bundle/bundle_mlir.h"
 #include "runtime/compiler/passes/pass_table.h"
 #include "runtime/compiler/tiling/graph_json.h"
+#include "runtime/compiler/tiling/loop_groups.h"
 
 namespace spyre::compiler {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr size_t kDeepest = 64;  // nested loops
 
 class BundleReader {
  public:
@@ -29,7 +28,8 @@ class BundleReader {
 
  private:
   std::vector<MlirNode> Nodes(const JsonReader& specs, size_t depth) {
-    if (depth > kDeepest) specs.Fail(fmt::format("at most {} nested loops are expected", kDeepest));
+    if (depth > kDeepestNest)
+      specs.Fail(fmt::format("at most {} nested loops are expected", kDeepestNest));
     std::vector<MlirNode> nodes;
     for (size_t i = 0; i < specs.Size(); ++i) {
       const JsonReader spec = specs.At(i);

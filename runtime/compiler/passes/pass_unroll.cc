@@ -6,6 +6,7 @@
 #include "runtime/compiler/op_spec/unroll.h"
 #include "runtime/compiler/passes/pass_table.h"
 #include "runtime/compiler/tiling/graph_json.h"
+#include "runtime/compiler/tiling/loop_groups.h"
 
 namespace spyre::compiler {
 namespace {
@@ -143,7 +144,6 @@ ordered_json FlatOpJson(const OpSpec& op, const JsonReader& given) {
 
 ordered_json PassUnroll(const nlohmann::json& input) {
   const JsonReader reader(input, "line");
-  constexpr size_t kDeepestNest = 64;
   const Nest nest = NestFromJson(reader);
   if (nest.counts.size() > kDeepestNest) {
     reader.At("loop_counts").Fail(fmt::format("at most {} loops are expected", kDeepestNest));

@@ -12,7 +12,7 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int kNone = -1;  // no symbol: a dimension of size 1, or an empty stick coordinate
+constexpr int kNoSymbol = -1;  // no symbol: a dimension of size 1, or an empty stick coordinate
 constexpr size_t kMaxSymbols = 16;
 constexpr size_t kMaxDeviceRank = 16;
 constexpr int64_t kMaxExtent = int64_t{1} << 31;
@@ -26,7 +26,7 @@ CompileError Unsupported(const std::string& op, const std::string& what) {
 // A device dimension that one symbol walks: coordinate = (v mod modulus) / denominator + offset.
 struct Term {
   int64_t denominator = 1;
-  int symbol = kNone;
+  int symbol = kNoSymbol;
   int64_t modulus = 1;
   int64_t size = 1;
   int64_t offset = 0;
@@ -180,7 +180,7 @@ class Aligner {
 
   Term StickTerm(const TensorArg& arg, int64_t stick) const {
     const Coordinate coordinate = ToCoordinate(arg.device_coordinates.back(), symbols_);
-    if (coordinate.terms.empty() && coordinate.constant == 0) return {1, kNone, 1, stick, 0};
+    if (coordinate.terms.empty() && coordinate.constant == 0) return {1, kNoSymbol, 1, stick, 0};
     if (!IsStickCoordinate(coordinate, stick)) {
       throw Unsupported(op_.op,
                         "stick coordinate that is neither 0 nor a symbol nor one symbol "
@@ -249,7 +249,7 @@ class Aligner {
     cuts_.assign(symbols_.size(), {});
     for (const AlignedTensor& tensor : tensors_) {
       std::vector<Term> terms = tensor.outer;
-      if (tensor.stick.symbol != kNone) terms.push_back(tensor.stick);
+      if (tensor.stick.symbol != kNoSymbol) terms.push_back(tensor.stick);
       for (const Term& term : terms) {
         std::set<int64_t>& cuts = cuts_[static_cast<size_t>(term.symbol)];
         const bool of_stick = term.symbol == tensor.stick.symbol;
@@ -301,7 +301,7 @@ class Aligner {
     for (const Term& term : tensor.outer) RebuildTerm(tensor, term, aligned);
     aligned.size.push_back(tensor.stick.size);
     Coordinate stick;
-    if (tensor.stick.symbol != kNone) {
+    if (tensor.stick.symbol != kNoSymbol) {
       stick.terms.push_back({tensor.stick.symbol, 1, tensor.stick.size, 1});
     }
     aligned.coordinate.push_back(stick);

@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/round_up.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/op_spec/spec_coordinate.h"
 #include "runtime/compiler/sdsc/dim_order.h"
@@ -22,8 +23,6 @@ namespace spyre::compiler {
 namespace {
 
 constexpr int64_t kMaxDraftElements = int64_t{1} << 40;  // of an aligned tensor
-
-int64_t RoundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 class Draft {
  public:

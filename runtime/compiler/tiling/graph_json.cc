@@ -71,7 +71,7 @@ DimHint HintFromJson(const JsonReader& value) {
   return hint;
 }
 
-GraphOp OpFromJson(const JsonReader& value) {
+GraphOp GraphOpFromJson(const JsonReader& value) {
   GraphOp op;
   op.name = value.At("name").String();
   if (const auto ranges = Given(value, "ranges")) op.ranges = ExtentsFromJson(*ranges);
@@ -143,7 +143,7 @@ std::vector<GraphOp> GraphOpsFromJson(const JsonReader& value) {
     value.Fail(fmt::format("at most {} operations are expected", kMostOps));
   std::set<std::string> names;
   for (size_t i = 0; i < value.Size(); ++i) {
-    ops.push_back(OpFromJson(value.At(i)));
+    ops.push_back(GraphOpFromJson(value.At(i)));
     if (!names.insert(ops.back().name).second) {
       value.At(i).Fail(fmt::format("a second operation named {}", ops.back().name));
     }

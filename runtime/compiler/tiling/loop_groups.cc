@@ -11,17 +11,15 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr size_t kDeepest = 64;
-
 class Grouper {
  public:
   explicit Grouper(const std::vector<LoopMember>& members) : members_(members) {}
 
   std::vector<LoopNode> Run() {
     for (const LoopMember& member : members_) {
-      if (member.group_id.size() <= kDeepest) continue;
+      if (member.group_id.size() <= kDeepestNest) continue;
       throw BadInput("operation {} is in {} nested loops; at most {} are expected", member.name,
-                     member.group_id.size(), kDeepest);
+                     member.group_id.size(), kDeepestNest);
     }
     std::vector<LoopNode> nodes = Group(0, members_.size(), 0);
     std::set<int> seen;

@@ -15,6 +15,8 @@
 
 namespace spyre::compiler {
 
+constexpr size_t kDeepestNest = 64;  // loops within each other
+
 // One operation as the grouping sees it; an empty path: not in a loop.
 struct LoopMember {
   std::string name;
