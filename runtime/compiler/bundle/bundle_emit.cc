@@ -27,7 +27,7 @@ constexpr int64_t kMaxAddress = int64_t{1} << 40;
 
 // Where a tensor begins, whatever the form of the source: of an argument, the bytes behind its
 // base; in the pool and in LX, the offset.
-struct Place {
+struct TensorPlace {
   enum class Base { kArgument, kPool, kLx, kAbsolute };
   Base base = Base::kAbsolute;
   int argument = -1;
@@ -37,7 +37,7 @@ struct Place {
 
 // Sources of the coarse-tiling RFC give arguments device virtual addresses (base: a segment each),
 // the newest give them their number. No address of an argument but the first is inside segment 0.
-Place PlaceOf(const TensorArg& arg) {
+TensorPlace PlaceOf(const TensorArg& arg) {
   if (arg.address < 0 || arg.address >= kMaxAddress) {
     throw BadInput("allocation at {}: an address is from 0 to {}", arg.address, kMaxAddress - 1);
   }
@@ -45,19 +45,19 @@ Place PlaceOf(const TensorArg& arg) {
     constexpr auto kEnd = static_cast<int64_t>(kLxBytes);
     if (arg.address >= kEnd)
       throw BadInput("allocation in LX at {}: LX ends at {}", arg.address, kEnd);
-    return {Place::Base::kLx, -1, arg.address, -1};
+    return {TensorPlace::Base::kLx, -1, arg.address, -1};
   }
-  if (arg.memory == Memory::kPool) return {Place::Base::kPool, -1, arg.address, -1};
-  if (arg.arg_index < 0) return {Place::Base::kAbsolute, -1, arg.address, -1};
+  if (arg.memory == Memory::kPool) return {TensorPlace::Base::kPool, -1, arg.address, -1};
+  if (arg.arg_index < 0) return {TensorPlace::Base::kAbsolute, -1, arg.address, -1};
   if (arg.address >= kSegmentSize) {
     const int64_t offset = arg.address % kSegmentSize;
-    return {Place::Base::kArgument, arg.arg_index, offset, arg.address - offset};
+    return {TensorPlace::Base::kArgument, arg.arg_index, offset, arg.address - offset};
   }
   if (arg.address < arg.arg_index) {
     throw BadInput("argument {} is allocated at {}, which is neither its number nor in a segment",
                    arg.arg_index, arg.address);
   }
-  return {Place::Base::kArgument, arg.arg_index, arg.address - arg.arg_index, -1};
+  return {TensorPlace::Base::kArgument, arg.arg_index, arg.address - arg.arg_index, -1};
 }
 
 void Walk(const std::vector<SpecNode>& nodes, const std::function<void(const OpSpec&)>& visit) {
@@ -102,9 +102,9 @@ class Emitter {
     Walk(source_.body, [&](const OpSpec& op) {
       RefuseTwoLoopsAlongOneSymbol(op);
       for (const TensorArg& arg : op.args) {
-        const Place place = PlaceOf(arg);
-        if (place.base == Place::Base::kArgument) indices.insert(place.argument);
-        has_pool_ = has_pool_ || place.base == Place::Base::kPool;
+        const TensorPlace place = PlaceOf(arg);
+        if (place.base == TensorPlace::Base::kArgument) indices.insert(place.argument);
+        has_pool_ = has_pool_ || place.base == TensorPlace::Base::kPool;
         has_scratch_ = has_scratch_ || InPool(place);
       }
     });
@@ -126,8 +126,8 @@ class Emitter {
   }
 
   // Scratch in device memory without an argument is the pool's.
-  static bool InPool(const Place& place) {
-    return place.base == Place::Base::kPool || place.base == Place::Base::kAbsolute;
+  static bool InPool(const TensorPlace& place) {
+    return place.base == TensorPlace::Base::kPool || place.base == TensorPlace::Base::kAbsolute;
   }
 
   std::vector<BundleNode> Nodes(const std::vector<SpecNode>& nodes) {
@@ -171,10 +171,10 @@ class Emitter {
     ids_.clear();
     for (size_t i = 0; i < op.args.size(); ++i) {
       SdscTensor& tensor = draft.dsc.tensors[i];
-      const Place place = PlaceOf(op.args[i]);
+      const TensorPlace place = PlaceOf(op.args[i]);
       const std::vector<int64_t> strides = LoopStrides(op, op.args[i]);
       tensor.symbolic =
-          dialect_ != BundleDialect::kBakedAddresses && place.base != Place::Base::kLx;
+          dialect_ != BundleDialect::kBakedAddresses && place.base != TensorPlace::Base::kLx;
       if (tensor.symbolic && dialect_ == BundleDialect::kSymbolicArguments) {
         RegisterBase(place, draft.core_offset[i].front());
       }
@@ -207,13 +207,14 @@ class Emitter {
     return std::vector<int64_t>(counts_.size(), 0);
   }
 
-  AddressExpression Address(const Place& place, int64_t offset,
+  AddressExpression Address(const TensorPlace& place, int64_t offset,
                             const std::vector<int64_t>& strides) const {
     AddressExpression address{-1, offset, strides};
     if (dialect_ == BundleDialect::kSymbolicArguments) {
-      if (place.base == Place::Base::kArgument) address.argument = position_.at(place.argument);
+      if (place.base == TensorPlace::Base::kArgument)
+        address.argument = position_.at(place.argument);
       if (InPool(place)) address.argument = 0;
-    } else if (place.base == Place::Base::kArgument) {
+    } else if (place.base == TensorPlace::Base::kArgument) {
       address.constant += place.segment_base >= 0
                               ? place.segment_base
                               : kSegmentSize * (place.argument + (has_pool_ ? 1 : 0));
@@ -232,17 +233,17 @@ class Emitter {
   }
 
   // The newest form counts the base of an argument as a symbol even if no core starts there.
-  void RegisterBase(const Place& place, int64_t view) {
-    if (place.base != Place::Base::kArgument) return;
+  void RegisterBase(const TensorPlace& place, int64_t view) {
+    if (place.base != TensorPlace::Base::kArgument) return;
     IdOf({Kind::kBase, place.argument, 0});
     if (place.offset + view > 0) IdOf({Kind::kView, place.argument, place.offset + view});
   }
 
-  int64_t SymbolOf(const Place& place, const AddressExpression& address, int64_t view) {
+  int64_t SymbolOf(const TensorPlace& place, const AddressExpression& address, int64_t view) {
     if (dialect_ != BundleDialect::kSymbolicArguments) {
       return IdOf({Kind::kConstant, 0, address.constant});
     }
-    if (place.base != Place::Base::kArgument) return IdOf({Kind::kPool, 0, address.constant});
+    if (place.base != TensorPlace::Base::kArgument) return IdOf({Kind::kPool, 0, address.constant});
     if (address.constant != place.offset + view) {
       return IdOf({Kind::kCore, place.argument, address.constant});
     }

@@ -13,10 +13,10 @@ namespace spyre::compiler {
 namespace {
 
 enum IndirectToken : uint8_t {
-  kNone = 0,
-  kFull = 1,     // load -> store
-  kFree = 2,     // store -> load
-  kIndices = 3,  // load -> the unit that follows the indices
+  kNoToken = 0,
+  kBlockFull = 1,  // load -> store
+  kBlockFree = 2,  // store -> load
+  kIndices = 3,    // load -> the unit that follows the indices
 };
 
 constexpr int kIn = 0;
@@ -179,7 +179,7 @@ class Indirect {
       sticks = {b.Const((position.count + position.stick - 1) / position.stick),
                 b.Const(index_strides_[i]), b.Const(position.lx_stride)};
     }
-    EmitBox(b, Op::kLoad, {kNone, kIndices}, lx, device, sticks, {b.Const(1), kZero, kZero});
+    EmitBox(b, Op::kLoad, {kNoToken, kIndices}, lx, device, sticks, {b.Const(1), kZero, kZero});
   }
 
   // Calls body with the address of each index in LX, and of its block of the other tensor.
@@ -252,9 +252,9 @@ class Indirect {
               : kZero;
       ForEachBox(
           b, 0, chosen, other, b.Const(1), b.Const(1), [&](Reg from, Reg to, Reg rows, Reg planes) {
-            const Order order = in_place  ? Order{kNone, kNone}
-                                : is_load ? Order{kFree, kFull}
-                                          : Order{kFull, kFree};
+            const Order order = in_place  ? Order{kNoToken, kNoToken}
+                                : is_load ? Order{kBlockFree, kBlockFull}
+                                          : Order{kBlockFull, kBlockFree};
             EmitBox(b, op, order, in_place ? to : buffer.at(), indexed ? from : to,
                     SideOf(b, 0, rows, indexed, in_place), SideOf(b, 1, planes, indexed, in_place));
             if (!in_place) buffer.Advance();
@@ -270,11 +270,11 @@ class Indirect {
     if (gathers_) b.Wait(kIndices, loads_);
     if (!gathers_ && !staged_) return;
     Move(b, Op::kLoad, gathers_, outer);
-    if (staged_) b.Wait(kFree, kSlots);
+    if (staged_) b.Wait(kBlockFree, kSlots);
   }
 
   void Store(SectionBuilder& b, const std::vector<Reg>& outer) const {
-    if (staged_) b.Signal(kFree, kSlots);
+    if (staged_) b.Signal(kBlockFree, kSlots);
     if (!gathers_) b.Wait(kIndices, loads_);
     Move(b, Op::kStore, !gathers_, outer);
   }

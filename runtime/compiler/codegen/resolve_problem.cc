@@ -12,7 +12,8 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int64_t kMaxExtent = int64_t{1} << 40;  // of one dimension: beyond any device memory
+constexpr int64_t kMaxProblemExtent = int64_t{1}
+                                      << 40;  // of one dimension: beyond any device memory
 
 std::vector<std::string> GivenDims(const KernelSpec& spec, const Operation& op) {
   std::vector<std::string> dims;
@@ -32,9 +33,9 @@ std::vector<std::string> GivenDims(const KernelSpec& spec, const Operation& op) 
                      Joined(op.optional_dims, ", "), op.optional_dims.empty() ? "" : ", ",
                      Joined(op.dims, ", "));
     }
-    if (size < 1 || size > kMaxExtent) {
+    if (size < 1 || size > kMaxProblemExtent) {
       throw BadInput("{}: dimension '{}' is {}; it must be 1 to {}", spec.op, name, size,
-                     kMaxExtent);
+                     kMaxProblemExtent);
     }
   }
   return dims;

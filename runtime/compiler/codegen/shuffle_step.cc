@@ -13,9 +13,9 @@ constexpr int64_t kStickSize = kStickBytes;
 
 // One side of the relayout: which units of each dimension a core has, and where they lie. Units are
 // sticks of the dimension inside the sticks, elements of the others.
-class Side {
+class RelayoutSide {
  public:
-  Side(const SuperDsc& dsc, const SdscTensor& tensor, const std::string& step)
+  RelayoutSide(const SuperDsc& dsc, const SdscTensor& tensor, const std::string& step)
       : dsc_(dsc), tensor_(tensor), strides_(DimStrides(dsc, tensor)) {
     if (!tensor.in_lx) {
       throw BadInput("{}: {} is in device memory; a shuffle moves data from LX to LX", step,
@@ -210,7 +210,7 @@ class Shuffle {
 
   const SuperDsc& dsc_;
   const Problem& p_;
-  Side in_, out_;
+  RelayoutSide in_, out_;
   int run_dim_ = -1;                       // whose sticks follow each other on both sides; -1: none
   std::vector<std::vector<Piece>> sends_;  // of each core
   size_t rounds_ = 0;

@@ -23,34 +23,34 @@ ordered_json Command(const char* name, ordered_json properties) {
   return {{"command", name}, {"properties", std::move(properties)}};
 }
 
-std::string Number(uint64_t value) { return fmt::format("{}", value); }
+std::string Decimal(uint64_t value) { return fmt::format("{}", value); }
 
 ordered_json Plans(const Kernel& kernel, ordered_json hcm) {
   const uint64_t binary_bytes = kernel.correction_offset + kernel.correction_bytes;
   ordered_json prepare = ordered_json::array();
-  prepare.push_back(Command("Allocate", {{"size", Number(kernel.allocation_bytes)}}));
+  prepare.push_back(Command("Allocate", {{"size", Decimal(kernel.allocation_bytes)}}));
   prepare.push_back(Command("InitTransfer", {{"init_bin_file", kBinary},
-                                             {"dev_ptr", Number(kProgramBase)},
-                                             {"size", Number(binary_bytes)}}));
-  const std::string input_bytes = Number(kernel.correction_input_bytes);
+                                             {"dev_ptr", Decimal(kProgramBase)},
+                                             {"size", Decimal(binary_bytes)}}));
+  const std::string input_bytes = Decimal(kernel.correction_input_bytes);
   ordered_json execute = ordered_json::array();
   const size_t accumulations = kernel.accumulation.home == Accumulator::kNone ? 0 : 1;
   const size_t inputs = kernel.arguments.size() + kernel.dimensions.size() + accumulations;
   execute.push_back(Command("ComputeOnHost", {{"ihandle", ""},
-                                              {"ishape", ordered_json::array({Number(inputs)})},
+                                              {"ishape", ordered_json::array({Decimal(inputs)})},
                                               {"ohandle", kInputHandle},
                                               {"size", input_bytes},
                                               {"hcm", std::move(hcm)}}));
   execute.push_back(
       Command("DataTransfer", {{"dirn", "false"},
                                {"host_handle", kInputHandle},
-                               {"dev_ptr", Number(kProgramBase + kernel.correction_input_offset)},
+                               {"dev_ptr", Decimal(kProgramBase + kernel.correction_input_offset)},
                                {"size", input_bytes}}));
   execute.push_back(
-      Command("ComputeOnDevice", {{"job_bin_ptr", Number(kProgramBase + kernel.correction_offset)},
+      Command("ComputeOnDevice", {{"job_bin_ptr", Decimal(kProgramBase + kernel.correction_offset)},
                                   {"name", kernel.correction.name}}));
   execute.push_back(
-      Command("ComputeOnDevice", {{"job_bin_ptr", Number(kProgramBase)}, {"name", kernel.name}}));
+      Command("ComputeOnDevice", {{"job_bin_ptr", Decimal(kProgramBase)}, {"name", kernel.name}}));
   return {{"JobPreparationPlan", std::move(prepare)}, {"JobExecPlan", std::move(execute)}};
 }
 

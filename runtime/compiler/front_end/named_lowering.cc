@@ -16,7 +16,7 @@ constexpr int kNoDim = -1;
 
 constexpr int kChosenRow = 1;  // dimension of a copy that indices choose from
 
-constexpr std::string_view kRestickify = "restickify";
+constexpr std::string_view kRestickifyOp = "restickify";
 
 class Lowering {
  public:
@@ -96,7 +96,7 @@ class Lowering {
   // What makes the tensor, if it is a restickify; else null.
   const NamedOp* RestickifyOf(int index) const {
     for (const NamedOp& op : named_.ops)
-      if (op.output == index && op.op == kRestickify) return &op;
+      if (op.output == index && op.op == kRestickifyOp) return &op;
     return nullptr;
   }
 
@@ -166,7 +166,7 @@ class Lowering {
       loops.insert(loops.end(), named_op.reduced.begin(), named_op.reduced.end());
     }
     op.loop_names = Names(loops);
-    const bool exchanges = named_op.op == kRestickify;
+    const bool exchanges = named_op.op == kRestickifyOp;
     for (const int input : named_op.inputs) op.reads.push_back(Read(input, loops, exchanges));
     op.layout = Layout(named_op.output, Sizes(dims(named_op.output)));
     op.constants = Constants(named_op);

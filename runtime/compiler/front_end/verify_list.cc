@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kFull = "full_";  // the whole result of a loop
 constexpr const char* kCopy = "copy_";  // of a tile into it
-using Names = std::vector<std::string>;
+using DimNames = std::vector<std::string>;
 
 class ListChecker {
  public:
@@ -88,28 +88,28 @@ class ListChecker {
       if (known.name == dim) return known.size;
     return 1;  // "": what has no name has one element
   }
-  Names NamesOf(const std::vector<int>& dims) const {
-    Names names;
+  DimNames NamesOf(const std::vector<int>& dims) const {
+    DimNames names;
     for (const int dim : dims) names.push_back(DimName(dim));
     return names;
   }
   // The dimensions as the host has them: sparse sticks are a last dimension without a name.
-  Names HostNames(const NamedTensor& tensor) const {
-    Names names = NamesOf(tensor.dims);
+  DimNames HostNames(const NamedTensor& tensor) const {
+    DimNames names = NamesOf(tensor.dims);
     if (tensor.stick == NamedTensor::kSparse) names.emplace_back();
     return names;
   }
-  Names LoopNames(const GraphOp& op) const {
+  DimNames LoopNames(const GraphOp& op) const {
     const auto found = folded_.loop_names.find(op.name);
-    return found == folded_.loop_names.end() ? Names() : found->second;
+    return found == folded_.loop_names.end() ? DimNames() : found->second;
   }
   // Of a buffer, in its own order.
-  Names BufferNames(const std::string& buffer) const {
+  DimNames BufferNames(const std::string& buffer) const {
     if (const GraphInput* const input = graph_.FindInput(buffer)) return input->dim_names;
     const NamedTensor* const tensor = TensorOf(buffer);
     const GraphOp* const op = tensor == nullptr ? nullptr : graph_.Find(tensor->name);
     if (op == nullptr) return {};
-    Names names = LoopNames(*op);
+    DimNames names = LoopNames(*op);
     names.resize(std::min(names.size(), op->ranges.size()));
     return names;
   }
@@ -180,7 +180,7 @@ class ListChecker {
       Report(input.name, "input '{}' is not one of the list", input.name);
       return;
     }
-    const Names expected = HostNames(*tensor);
+    const DimNames expected = HostNames(*tensor);
     if (input.dim_names != expected)
       Report(input.name, "input '{}' has the dimensions [{}], in the list [{}]", input.name,
              Joined(input.dim_names, ", "), Joined(expected, ", "));
@@ -246,8 +246,8 @@ class ListChecker {
              cat.inputs.size());
       return;
     }
-    const Names whole = BufferNames(name);
-    Names own = Longer(whole), expected = Longer(HostNames(Tensor(cat.output)));
+    const DimNames whole = BufferNames(name);
+    DimNames own = Longer(whole), expected = Longer(HostNames(Tensor(cat.output)));
     if (!IsOutput(cat.output)) {  // in any order
       std::sort(own.begin(), own.end());
       std::sort(expected.begin(), expected.end());
@@ -271,11 +271,11 @@ class ListChecker {
         !copy.constants.empty() || !copy.reduction_ranges.empty())
       Report(copy.name, "'{}' is {} instead of a copy of '{}' into '{}'", copy.name, copy.op,
              TensorName(cat.inputs[i]), name);
-    Names loops = BufferNames(name);
+    DimNames loops = BufferNames(name);
     const auto joined = std::find(loops.begin(), loops.end(), DimName(cat.into));
     const auto at = static_cast<size_t>(joined - loops.begin());
     if (joined != loops.end()) *joined = DimName(cat.reduced[i]);
-    const Names own = LoopNames(copy);
+    const DimNames own = LoopNames(copy);
     if (own.size() != loops.size() || Named(own) != Named(loops))
       Report(copy.name, "operation '{}' walks [{}], by the list it walks [{}]", copy.name,
              Joined(own, ", "), Joined(loops, ", "));
@@ -313,9 +313,9 @@ class ListChecker {
       return;
     }
     CheckLoops(op, named);
-    const Names dims = LoopNames(*rows);
+    const DimNames dims = LoopNames(*rows);
     CheckSizes(*rows, dims, {});
-    Names own = Longer(dims), expected = Longer(HostNames(Tensor(named.inputs[0])));
+    DimNames own = Longer(dims), expected = Longer(HostNames(Tensor(named.inputs[0])));
     std::sort(own.begin(), own.end());
     std::sort(expected.begin(), expected.end());
     if (own != expected)
@@ -331,7 +331,7 @@ class ListChecker {
   }
 
   void CheckWrite(const GraphOp& write, const GraphOp& rows, const NamedOp& named) {
-    Names expected = LoopNames(rows);
+    DimNames expected = LoopNames(rows);
     const auto chosen = static_cast<size_t>(write.layout.chosen);
     const bool right = write.layout.chosen >= 0 && chosen < expected.size() &&
                        expected[chosen] == DimName(named.reduced[0]) &&
@@ -354,9 +354,9 @@ class ListChecker {
   }
 
   // rows: the names of the copy's dimensions. chosen: the one that indices choose; "": none.
-  void CheckRows(const GraphOp& op, const GraphRead& read, const Names& rows,
+  void CheckRows(const GraphOp& op, const GraphRead& read, const DimNames& rows,
                  const std::string& chosen) {
-    const Names loops = LoopNames(op);
+    const DimNames loops = LoopNames(op);
     for (size_t d = 0; d < std::min(rows.size(), read.loop.size()); ++d) {
       const bool walked = read.loop[d] >= 0 && static_cast<size_t>(read.loop[d]) < loops.size();
       const std::string by = walked ? loops[static_cast<size_t>(read.loop[d])] : "";
@@ -370,8 +370,8 @@ class ListChecker {
   }
 
   // What has no name has one element.
-  Names Named(const Names& names) const {
-    Names named = names;
+  DimNames Named(const DimNames& names) const {
+    DimNames named = names;
     for (std::string& name : named)
       if (SizeOf(name) == 1) name.clear();
     return named;
@@ -379,7 +379,7 @@ class ListChecker {
 
   // Checks the operands of what is computed elsewhere; how it walks them is not known here.
   void CheckOperands(const GraphOp& op, const NamedOp& named) {
-    Names own, expected;
+    DimNames own, expected;
     for (const GraphRead& read : op.reads) own.push_back(read.buffer);
     for (const int input : named.inputs) expected.push_back(PlaceOf(TensorName(input)).tensor);
     if (own != expected)
@@ -417,16 +417,16 @@ class ListChecker {
   // Loops walk the dimensions of the result, then those that are reduced.
   void CheckLoops(const GraphOp& op, const NamedOp& named) {
     const NamedTensor& output = list_.tensors[static_cast<size_t>(named.output)];
-    Names own = LoopNames(op), expected = HostNames(output);
+    DimNames own = LoopNames(op), expected = HostNames(output);
     if (own.size() != op.ranges.size() + op.reduction_ranges.size()) {
       Report(op.name, "operation '{}' names {} of its {} loops", op.name, own.size(),
              op.ranges.size() + op.reduction_ranges.size());
       return;
     }
-    Names reduced(own.begin() + static_cast<std::ptrdiff_t>(op.ranges.size()), own.end());
+    DimNames reduced(own.begin() + static_cast<std::ptrdiff_t>(op.ranges.size()), own.end());
     own.resize(op.ranges.size());
-    Names expected_reduced =
-        op.kind == GraphOp::Kind::kReduction ? NamesOf(named.reduced) : Names();
+    DimNames expected_reduced =
+        op.kind == GraphOp::Kind::kReduction ? NamesOf(named.reduced) : DimNames();
     CheckSizes(op, own, reduced);
     const bool visible =
         std::find(list_.outputs.begin(), list_.outputs.end(), named.output) != list_.outputs.end();
@@ -445,14 +445,14 @@ class ListChecker {
   }
 
   // Without dimensions of one element, which a loop need not name.
-  Names Longer(const Names& names) const {
-    Names longer;
+  DimNames Longer(const DimNames& names) const {
+    DimNames longer;
     for (const std::string& name : names)
       if (SizeOf(name) > 1) longer.push_back(name);
     return longer;
   }
 
-  void CheckSizes(const GraphOp& op, const Names& own, const Names& reduced) {
+  void CheckSizes(const GraphOp& op, const DimNames& own, const DimNames& reduced) {
     if (own.size() != op.ranges.size() || reduced.size() != op.reduction_ranges.size()) {
       Report(op.name, "operation '{}' has {} and {} loops, by the list it has {} and {}", op.name,
              op.ranges.size(), op.reduction_ranges.size(), own.size(), reduced.size());
@@ -484,8 +484,8 @@ class ListChecker {
              place.tensor);
       return;
     }
-    const Names dims = BufferNames(read.buffer);
-    const Names loops = LoopNames(op);
+    const DimNames dims = BufferNames(read.buffer);
+    const DimNames loops = LoopNames(op);
     for (size_t d = 0; d < std::min(dims.size(), read.loop.size()); ++d) {
       const bool walked = read.loop[d] >= 0 && static_cast<size_t>(read.loop[d]) < loops.size();
       const std::string by = walked ? loops[static_cast<size_t>(read.loop[d])] : "";

@@ -23,7 +23,7 @@ struct Use {
 };
 
 // One access of an operation.
-struct Access {
+struct PlannedAccess {
   const GraphOp* op;
   const WorkDivision* division;  // of the operation
   std::vector<int> loop;         // of each dimension of the buffer, -1: none
@@ -153,7 +153,7 @@ class PlaceChecker {
 
   // The part of a buffer that `core` touches. Cores count through the slices, the first loop
   // fastest; in a matmul whose sum is divided, that loop.
-  static CoreRanges PartOf(const Access& access, int core) {
+  static CoreRanges PartOf(const PlannedAccess& access, int core) {
     const std::vector<int>& splits = access.division->splits;
     std::vector<int> slice(splits.size(), 0);
     int rest = core;
@@ -176,13 +176,13 @@ class PlaceChecker {
   }
 
   // Whether each core touches the same part of a buffer by both, without looking at each.
-  static bool AreDividedAlike(const Access& a, const Access& b) {
+  static bool AreDividedAlike(const PlannedAccess& a, const PlannedAccess& b) {
     return a.loop == b.loop && a.op->reduction_type == b.op->reduction_type &&
            a.division->splits == b.division->splits;
   }
 
   // Equal slices of a part of a dimension are not those of the whole.
-  bool CutsWhole(const Access& access, const std::string& buffer) const {
+  bool CutsWhole(const PlannedAccess& access, const std::string& buffer) const {
     const std::vector<int>& splits = access.division->splits;
     std::vector<Extent> ranges = access.op->ranges;
     const std::vector<Extent>& reduced = access.op->reduction_ranges;
@@ -212,14 +212,14 @@ class PlaceChecker {
   // Nobody brings data from the LX of one core to that of another.
   void CheckCores(const LxBufferPlan& plan) {
     if (options_.lx.to_the_letter) return;
-    const std::vector<Access>& accesses = accesses_.at(plan.name);
+    const std::vector<PlannedAccess>& accesses = accesses_.at(plan.name);
     const GraphOp* const writer = graph_.graph.Find(plan.name);
     if (writer == nullptr || !writer->IsComputed() || accesses.front().op != writer) {
       Report("lx_cores", plan.name,
              fmt::format("'{}' is not a result of one operation, and cannot be in LX", plan.name));
       return;
     }
-    for (const Access& access : accesses) {
+    for (const PlannedAccess& access : accesses) {
       const bool same_loop = PathOf(*access.op) == PathOf(*writer);
       if (same_loop && access.op->op != "ReStickifyOpHBM") continue;
       Report("lx_cores", plan.name,
@@ -234,7 +234,7 @@ class PlaceChecker {
           fmt::format("'{}' is in LX, and its layout has room that no operation walks", plan.name));
       return;
     }
-    const Access& written = accesses.front();
+    const PlannedAccess& written = accesses.front();
     const int cores = written.division->cores_used;
     const std::vector<int>& splits = written.division->splits;
     for (size_t l = writer->ranges.size(); l < splits.size(); ++l) {
@@ -244,7 +244,7 @@ class PlaceChecker {
                          plan.name, splits[l]));
       return;
     }
-    for (const Access& access : accesses) {
+    for (const PlannedAccess& access : accesses) {
       const bool whole = CutsWhole(access, plan.name);
       const bool alike = AreDividedAlike(access, written);
       for (int core = 0; core < access.division->cores_used; ++core) {
@@ -341,7 +341,7 @@ class PlaceChecker {
   std::vector<Finding>& findings_;
   std::vector<const GraphOp*> computed_;  // in order
   std::map<std::string, Use> uses_;
-  std::map<std::string, std::vector<Access>> accesses_;  // in order
+  std::map<std::string, std::vector<PlannedAccess>> accesses_;  // in order
 };
 
 }  // namespace

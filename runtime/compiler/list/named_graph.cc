@@ -34,7 +34,7 @@ std::vector<int> Without(const std::vector<int>& dims, const std::vector<int>& r
   return left;
 }
 
-const NamedTensor& Operand(const NamedGraph& graph, const NamedOp& op, size_t i) {
+const NamedTensor& OperandTensor(const NamedGraph& graph, const NamedOp& op, size_t i) {
   return graph.tensors[static_cast<size_t>(op.inputs[i])];
 }
 
@@ -42,10 +42,10 @@ const NamedTensor& Operand(const NamedGraph& graph, const NamedOp& op, size_t i)
 std::vector<int> BroadcastDims(const NamedGraph& graph, const NamedOp& op) {
   std::vector<int> dims;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const std::vector<int>& operand = Operand(graph, op, i).dims;
+    const std::vector<int>& operand = OperandTensor(graph, op, i).dims;
     if (operand.size() > dims.size()) dims = operand;
   }
-  for (size_t i = 0; i < op.inputs.size(); ++i) AddMissing(dims, Operand(graph, op, i).dims);
+  for (size_t i = 0; i < op.inputs.size(); ++i) AddMissing(dims, OperandTensor(graph, op, i).dims);
   return dims;
 }
 
@@ -63,8 +63,8 @@ void PutStickFirst(const NamedGraph& graph, const NamedTensor& first, std::vecto
 }
 
 std::vector<int> MatmulDims(const NamedGraph& graph, NamedOp& op) {
-  const NamedTensor& a = Operand(graph, op, 0);
-  const NamedTensor& b = Operand(graph, op, 1);
+  const NamedTensor& a = OperandTensor(graph, op, 0);
+  const NamedTensor& b = OperandTensor(graph, op, 1);
   if (a.dims.empty() || b.dims.empty()) {
     throw BadInput("a matmul multiplies tensors; '{}' is a number",
                    a.dims.empty() ? a.name : b.name);
@@ -107,14 +107,15 @@ std::vector<int> AttentionDims(const NamedGraph& graph, NamedOp& op) {
   tensor.name = "scores";
   tensor.dims = MatmulDims(with_scores, scores);
   if (op.inputs.size() == 4) {
-    const NamedTensor& mask = Operand(graph, op, 3);
+    const NamedTensor& mask = OperandTensor(graph, op, 3);
     if (!Without(mask.dims, tensor.dims).empty()) {
       throw BadInput("mask {} {} does not fit the scores {}", mask.name, graph.ShapeText(mask),
                      graph.ShapeText(tensor));
     }
   }
   op.reduced = scores.reduced;
-  const std::vector<int> keys = Without(Operand(graph, op, 1).dims, Operand(graph, op, 0).dims);
+  const std::vector<int> keys =
+      Without(OperandTensor(graph, op, 1).dims, OperandTensor(graph, op, 0).dims);
   with_scores.tensors.push_back(tensor);
   NamedOp values{
       "matmul", {static_cast<int>(with_scores.tensors.size()) - 1, op.inputs[2]}, -1, keys, {}};
@@ -123,7 +124,7 @@ std::vector<int> AttentionDims(const NamedGraph& graph, NamedOp& op) {
 
 void RequireReduced(const NamedGraph& graph, const NamedOp& op) {
   if (op.reduced.empty()) throw BadInput("'{}' needs `dim`, the dimension it works along", op.op);
-  const NamedTensor& input = Operand(graph, op, 0);
+  const NamedTensor& input = OperandTensor(graph, op, 0);
   for (const int dim : op.reduced) {
     if (HasDim(input.dims, dim)) continue;
     throw BadInput("dimension '{}' is not in {} {}", graph.dims[static_cast<size_t>(dim)].name,
@@ -133,9 +134,9 @@ void RequireReduced(const NamedGraph& graph, const NamedOp& op) {
 
 // Composites whose further operands broadcast over the first.
 std::vector<int> FirstOperandDims(const NamedGraph& graph, const NamedOp& op) {
-  const NamedTensor& first = Operand(graph, op, 0);
+  const NamedTensor& first = OperandTensor(graph, op, 0);
   for (size_t i = 1; i < op.inputs.size(); ++i) {
-    const NamedTensor& other = Operand(graph, op, i);
+    const NamedTensor& other = OperandTensor(graph, op, i);
     if (Without(other.dims, first.dims).empty()) continue;
     throw BadInput("{} {} does not broadcast over {} {}", other.name, graph.ShapeText(other),
                    first.name, graph.ShapeText(first));
@@ -145,7 +146,7 @@ std::vector<int> FirstOperandDims(const NamedGraph& graph, const NamedOp& op) {
 
 // Dimension `dim` of the operand becomes `into`, which says by its size how many elements.
 std::vector<int> SliceDims(const NamedGraph& graph, const NamedOp& op) {
-  const NamedTensor& input = Operand(graph, op, 0);
+  const NamedTensor& input = OperandTensor(graph, op, 0);
   if (op.reduced.size() != 1 || op.into < 0)
     throw BadInput("'{}' needs `dim` and `into`: one dimension, and the one it becomes", op.op);
   const NamedDim& dim = graph.dims[static_cast<size_t>(op.reduced[0])];
@@ -177,7 +178,7 @@ std::vector<int> CatDims(const NamedGraph& graph, NamedOp& op) {
   std::vector<int> dims;
   int64_t elements = 0;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const NamedTensor& operand = Operand(graph, op, i);
+    const NamedTensor& operand = OperandTensor(graph, op, i);
     if (HasDim(operand.dims, op.into)) {
       throw BadInput("'{}' into '{}', a dimension that {} {} has already; give it another name",
                      op.op, into.name, operand.name, graph.ShapeText(operand));
@@ -201,8 +202,8 @@ std::vector<int> CatDims(const NamedGraph& graph, NamedOp& op) {
 
 void RequireIndices(const NamedGraph& graph, const NamedOp& op) {
   RequireReduced(graph, op);
-  const NamedTensor& table = Operand(graph, op, 0);
-  const NamedTensor& indices = Operand(graph, op, 1);
+  const NamedTensor& table = OperandTensor(graph, op, 0);
+  const NamedTensor& indices = OperandTensor(graph, op, 1);
   if (op.reduced.size() != 1)
     throw BadInput("'{}' chooses along one `dim`, not along several", op.op);
   if (indices.format != DataFormat::kIeeeInt32 || indices.dims.empty()) {
@@ -221,9 +222,9 @@ void RequireIndices(const NamedGraph& graph, const NamedOp& op) {
 
 std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
   RequireIndices(graph, op);
-  const NamedTensor& indices = Operand(graph, op, 1);
+  const NamedTensor& indices = OperandTensor(graph, op, 1);
   std::vector<int> dims;
-  for (const int dim : Operand(graph, op, 0).dims) {
+  for (const int dim : OperandTensor(graph, op, 0).dims) {
     if (dim == op.reduced[0]) {
       dims.insert(dims.end(), indices.dims.begin(), indices.dims.end());
     } else {
@@ -236,9 +237,9 @@ std::vector<int> GatherDims(const NamedGraph& graph, const NamedOp& op) {
 // What is written has the dimension of the indices for the chosen one.
 std::vector<int> ScatterDims(const NamedGraph& graph, const NamedOp& op) {
   RequireIndices(graph, op);
-  const NamedTensor& table = Operand(graph, op, 0);
-  const NamedTensor& indices = Operand(graph, op, 1);
-  const NamedTensor& source = Operand(graph, op, 2);
+  const NamedTensor& table = OperandTensor(graph, op, 0);
+  const NamedTensor& indices = OperandTensor(graph, op, 1);
+  const NamedTensor& source = OperandTensor(graph, op, 2);
   std::vector<int> expected = table.dims;
   std::replace(expected.begin(), expected.end(), op.reduced[0], indices.dims.front());
   const bool fits =
@@ -322,33 +323,33 @@ std::vector<int> HostDims(const NamedGraph& graph, const NamedOp& op, const OpEn
   if (entry.has_dim) RequireReduced(graph, op);
   if ((entry.name == "tril" || entry.name == "triu") && op.reduced.size() != 2)
     throw BadInput("'{}' needs `dim` with two dimensions, rows and columns", op.op);
-  if (entry.HasIndices() && HasDim(Operand(graph, op, 1).dims, op.reduced[0])) {
+  if (entry.HasIndices() && HasDim(OperandTensor(graph, op, 1).dims, op.reduced[0])) {
     throw BadInput(
         "'{}': the indices {} {} have the dimension that they choose along; give it "
         "another name",
-        op.op, Operand(graph, op, 1).name, graph.ShapeText(Operand(graph, op, 1)));
+        op.op, OperandTensor(graph, op, 1).name, graph.ShapeText(OperandTensor(graph, op, 1)));
   }
   if (op.inputs.size() > 2) {  // what is written has the dimensions of the indices
-    std::vector<int> dims = Operand(graph, op, 1).dims;
-    AddMissing(dims, Without(Operand(graph, op, 0).dims, op.reduced));
-    const NamedTensor& source = Operand(graph, op, 2);
+    std::vector<int> dims = OperandTensor(graph, op, 1).dims;
+    AddMissing(dims, Without(OperandTensor(graph, op, 0).dims, op.reduced));
+    const NamedTensor& source = OperandTensor(graph, op, 2);
     if (!Without(source.dims, dims).empty()) {
       throw BadInput("'{}' writes {} {} by the indices {} {}: they lack one of its dimensions",
-                     op.op, source.name, graph.ShapeText(source), Operand(graph, op, 1).name,
-                     graph.ShapeText(Operand(graph, op, 1)));
+                     op.op, source.name, graph.ShapeText(source), OperandTensor(graph, op, 1).name,
+                     graph.ShapeText(OperandTensor(graph, op, 1)));
     }
   }
   const bool one = entry.has_dim && entry.host_shape == OpEntry::HostShape::kOperand;
   if (one && op.reduced.size() != 1 && entry.constants.empty())
     throw BadInput("'{}' works along one `dim`, not along several", op.op);
   if (entry.host_shape == OpEntry::HostShape::kChosen) {
-    std::vector<int> dims = Operand(graph, op, 1).dims;
-    AddMissing(dims, Without(Operand(graph, op, 0).dims, op.reduced));
+    std::vector<int> dims = OperandTensor(graph, op, 1).dims;
+    AddMissing(dims, Without(OperandTensor(graph, op, 0).dims, op.reduced));
     return dims;
   }
   if (entry.host_shape == OpEntry::HostShape::kWithoutDim)
-    return Without(Operand(graph, op, 0).dims, op.reduced);
-  return entry.host_shape == OpEntry::HostShape::kOperand ? Operand(graph, op, 0).dims
+    return Without(OperandTensor(graph, op, 0).dims, op.reduced);
+  return entry.host_shape == OpEntry::HostShape::kOperand ? OperandTensor(graph, op, 0).dims
                                                           : BroadcastDims(graph, op);
 }
 
@@ -358,9 +359,9 @@ DataFormat OutputFormat(const NamedGraph& graph, const NamedOp& op) {
   const OpEntry& entry = *FindNamedOperation(op.op);
   if (entry.gives_int32) return DataFormat::kIeeeInt32;
   if (op.on_host) return HostResultFormat(graph, op);
-  if (entry.kind == EntryKind::kView || entry.Chooses()) return Operand(graph, op, 0).format;
+  if (entry.kind == EntryKind::kView || entry.Chooses()) return OperandTensor(graph, op, 0).format;
   for (size_t i = 0; i < op.inputs.size(); ++i) {
-    const NamedTensor& operand = Operand(graph, op, i);
+    const NamedTensor& operand = OperandTensor(graph, op, i);
     if (operand.origin != NamedTensor::Origin::kConstant && operand.format == DataFormat::kIeeeFp32)
       return DataFormat::kIeeeFp32;
   }
@@ -389,7 +390,7 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   if (operation.kind == EntryKind::kView || operation.kind == EntryKind::kTopK)
     return SliceDims(graph, op);
   if (operation.kind == EntryKind::kReduction)
-    return Without(Operand(graph, op, 0).dims, op.reduced);
+    return Without(OperandTensor(graph, op, 0).dims, op.reduced);
   if (operation.kind == EntryKind::kExtern) return {};
   std::vector<int> dims = operation.kind == EntryKind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)

@@ -13,7 +13,7 @@
 namespace spyre::compiler {
 namespace {
 
-constexpr int kFree = NamedTensor::kNoChoice;
+constexpr int kUndecided = NamedTensor::kNoChoice;
 constexpr int kSparse = NamedTensor::kSparse;
 
 class StickPlanner {
@@ -51,7 +51,7 @@ class StickPlanner {
     std::vector<int> wanted;
     if (operation.kind == OpEntry::Kind::kCollective) {  // the layout stays
       const int known = stick(op.inputs[0]);
-      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      wanted = {known == kUndecided ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = op.into >= 0 && wanted[0] == op.reduced[0] ? op.into : wanted[0];
       Want(op.inputs[0], wanted[0]);
       wants_.push_back(std::move(wanted));
@@ -76,16 +76,16 @@ class StickPlanner {
       stick(op.output) = *own;
     } else if (operation.kind == OpEntry::Kind::kReduction) {
       const int known = stick(op.inputs[0]);
-      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      wanted = {known == kUndecided ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = HasDim(op.reduced, wanted[0]) ? kSparse : wanted[0];
     } else if (operation.kind == OpEntry::Kind::kTopK) {  // in each lane by itself
       const int known = stick(op.inputs[0]);
-      const bool along = known == kFree || known == op.reduced[0];
+      const bool along = known == kUndecided || known == op.reduced[0];
       wanted = {along ? OtherThan(op.reduced[0], op) : known};
       stick(op.output) = wanted[0];
     } else if (operation.kind == OpEntry::Kind::kView) {
       const int known = stick(op.inputs[0]);
-      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      wanted = {known == kUndecided ? tensor(op.inputs[0]).dims.back() : known};
       if (wanted[0] == op.reduced[0] && CutsSticks(op)) wanted = {OtherThan(op.reduced[0], op)};
       stick(op.output) = wanted[0] == op.reduced[0] ? op.into : wanted[0];
     } else if (operation.kind == OpEntry::Kind::kCat) {
@@ -97,7 +97,7 @@ class StickPlanner {
     } else if (operation.Chooses()) {
       // An index chooses whole sticks.
       const int known = stick(op.inputs[0]);
-      const bool chosen = known == kFree || known == op.reduced[0];
+      const bool chosen = known == kUndecided || known == op.reduced[0];
       wanted = {chosen ? OtherThan(op.reduced[0], op) : known, tensor(op.inputs[1]).dims.back()};
       if (op.inputs.size() > 2) wanted.push_back(wanted[0]);
       stick(op.output) = wanted[0];
@@ -110,7 +110,7 @@ class StickPlanner {
       stick(op.output) = output.empty() ? kSparse : output.back();
     } else if (operation.name == "restickify") {
       const int known = stick(op.inputs[0]);
-      wanted = {known == kFree ? tensor(op.inputs[0]).dims.back() : known};
+      wanted = {known == kUndecided ? tensor(op.inputs[0]).dims.back() : known};
       stick(op.output) = op.reduced[0];
     } else {
       stick(op.output) = PointwiseStick(op, output);
@@ -143,15 +143,15 @@ class StickPlanner {
 
   // That of the first operand that has one; `into` only if every operand begins with a stick.
   int CatStick(const NamedOp& op, const std::vector<int>& output) const {
-    int chosen = kFree;
+    int chosen = kUndecided;
     bool all_sparse = true;
-    for (size_t i = 0; i < op.inputs.size() && chosen == kFree; ++i) {
+    for (size_t i = 0; i < op.inputs.size() && chosen == kUndecided; ++i) {
       const int known = stick_[static_cast<size_t>(op.inputs[i])];
       all_sparse = all_sparse && known == kSparse;
       if (known >= 0) chosen = known == op.reduced[i] ? op.into : known;
     }
     if (all_sparse) return kSparse;
-    if (chosen == kFree || !HasDim(output, chosen)) chosen = output.back();
+    if (chosen == kUndecided || !HasDim(output, chosen)) chosen = output.back();
     const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
     const std::vector<int64_t> starts = CatStarts(graph_, op);
     const bool whole = std::all_of(starts.begin(), starts.end(),
@@ -189,7 +189,7 @@ class StickPlanner {
   // An input that was not laid out by the user gets its last dimension if a reader wants that.
   void SettleInputs() {
     for (const auto& [input, wanted] : wanted_) {
-      if (stick(input) != kFree) continue;
+      if (stick(input) != kUndecided) continue;
       const int last = tensor(input).dims.back();
       stick(input) = wanted.count(last) != 0 ? last : *wanted.rbegin();
     }

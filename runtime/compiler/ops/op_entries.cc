@@ -473,9 +473,9 @@ Table MakeTable() {
   return table;
 }
 
-using Index = std::map<std::string_view, const OpEntry*>;
+using EntriesByName = std::map<std::string_view, const OpEntry*>;
 
-const OpEntry* Find(const Index& index, std::string_view name) {
+const OpEntry* Find(const EntriesByName& index, std::string_view name) {
   const auto found = index.find(name);
   return found == index.end() ? nullptr : found->second;
 }
@@ -488,8 +488,8 @@ const std::vector<OpEntry>& OpEntries() {
 }
 
 const OpEntry* FindNamedOperation(std::string_view name_or_alias) {
-  static const Index index = [] {
-    Index names;
+  static const EntriesByName index = [] {
+    EntriesByName names;
     for (const OpEntry& entry : OpEntries()) {
       if (!entry.listed) continue;
       names[entry.name] = &entry;
@@ -501,8 +501,8 @@ const OpEntry* FindNamedOperation(std::string_view name_or_alias) {
 }
 
 const OpEntry* FindEntryOf(std::string_view op_func) {
-  static const Index index = [] {
-    Index names;
+  static const EntriesByName index = [] {
+    EntriesByName names;
     for (const OpEntry& entry : OpEntries())
       for (const OpFunc& func : entry.op_funcs) names[func.name] = &entry;
     return names;

@@ -35,9 +35,9 @@ OrderedJson AddressJson(const std::optional<int64_t>& address) {
 }
 
 // Buffers by name, as they are read and written.
-class GraphReader {
+class LxGraphReader {
  public:
-  explicit GraphReader(const JsonReader& line) : line_(line) {
+  explicit LxGraphReader(const JsonReader& line) : line_(line) {
     cores_ = static_cast<int>(line.At("sencores").Integer(INT32_MIN, INT32_MAX));
     CheckCoreCount(cores_);
     const JsonReader inputs = line.At("inputs");
@@ -152,7 +152,7 @@ OrderedJson PassLxSolve(const nlohmann::json& input) {
 
 OrderedJson PassLxPlan(const nlohmann::json& input) {
   const JsonReader line(input, "line");
-  const GraphReader reader(line);
+  const LxGraphReader reader(line);
   const LxPlan plan = PlanLx(reader.graph(), reader.Options());
   OrderedJson json;
   for (const char* key :

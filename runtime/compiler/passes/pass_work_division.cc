@@ -26,9 +26,9 @@ OrderedJson EncodedJson(const std::optional<EncodedSplits>& encoded) {
   return {{"output", object(encoded->output)}, {"reduction", object(encoded->reduction)}};
 }
 
-class Writer {
+class DivisionWriter {
  public:
-  Writer(const OpIr& op, const WorkDivider& divider) : op_(op), divider_(divider) {}
+  DivisionWriter(const OpIr& op, const WorkDivider& divider) : op_(op), divider_(divider) {}
 
   const std::string& Name(int variable) const { return op_.loops[Index(variable)].name; }
 
@@ -107,7 +107,7 @@ OrderedJson PassWorkDivision(const nlohmann::json& input) {
   const auto cores = static_cast<int>(
       std::clamp<int64_t>(IntegerOr(reader, "sencores", kMaxCores), 0, kMostCoresSearched));
   const WorkDivider divider(op);
-  const Writer writer(op, divider);
+  const DivisionWriter writer(op, divider);
 
   OrderedJson json;
   json["iteration_space"] = writer.Space(false);

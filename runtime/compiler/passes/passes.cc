@@ -13,10 +13,7 @@
 namespace spyre::compiler {
 namespace {
 
-using Json = nlohmann::json;
-using OrderedJson = nlohmann::ordered_json;
-
-OrderedJson InvalidInput(const std::string& message) {
+nlohmann::ordered_json InvalidInput(const std::string& message) {
   return {{"type", "InvalidInput"}, {"message", message}};
 }
 
@@ -65,19 +62,19 @@ std::string ErrorText(const Error& error) {
 
 std::string ErrorLine(const Error& error) {
   const auto* const refusal = dynamic_cast<const CompileError*>(&error);
-  const OrderedJson json = {
+  const nlohmann::ordered_json json = {
       {"error", refusal != nullptr ? ErrorJson(*refusal) : InvalidInput(error.what())}};
   return PrintableJson(json) + "\n";
 }
 
-OrderedJson ErrorJson(const CompileError& error, const char* kind_key) {
+nlohmann::ordered_json ErrorJson(const CompileError& error, const char* kind_key) {
   return {{"type", error.type()}, {kind_key, error.message_kind()}, {"message", error.what()}};
 }
 
 std::string RunPass(const Pass& pass, std::string_view line) {
-  OrderedJson result = OrderedJson::object();
+  nlohmann::ordered_json result = nlohmann::ordered_json::object();
   try {
-    const Json input = ParseJson(line, "line");
+    const nlohmann::json input = ParseJson(line, "line");
     if (!input.is_object()) throw BadInput("line: a JSON object is expected");
     if (const auto id = input.find("id"); id != input.end()) result["id"] = *id;
     result.update(pass.run(input));
