@@ -14,7 +14,7 @@
 
 #include "tests/sdk/kernels.h"
 
-namespace spyre::sdk_test {
+namespace spyre::sdk_test::aiupti_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -212,4 +212,4 @@ TEST_F(Aiupti, WrongCallsAreRefused) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk_test
+}  // namespace spyre::sdk_test::aiupti_test

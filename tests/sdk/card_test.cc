@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace spyre::sdk_test {
+namespace spyre::sdk_test::card_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -262,4 +262,4 @@ TEST(SdkDevices, ThereIsOneCardAndOnlyThatCanBeOpened) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk_test
+}  // namespace spyre::sdk_test::card_test

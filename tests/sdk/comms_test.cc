@@ -20,7 +20,7 @@
 #include "tests/sdk/card.h"
 #include "tests/sdk/shell.h"
 
-namespace spyre::sdk_test {
+namespace spyre::sdk_test::comms_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -313,4 +313,4 @@ TEST_F(SdkComms, ARankThatDiesEndsTheRunWithItsName) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk_test
+}  // namespace spyre::sdk_test::comms_test

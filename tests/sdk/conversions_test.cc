@@ -11,6 +11,7 @@
 #include <random>
 #include <vector>
 
+namespace spyre::sdk_test::conversions_test {
 namespace {
 
 using DF = DataFormats;
@@ -310,3 +311,4 @@ TEST(Conversions, APairThatThereIsNotIsRefused) {
 }
 
 }  // namespace
+}  // namespace spyre::sdk_test::conversions_test

@@ -14,7 +14,7 @@
 #include "tests/paths.h"
 #include "tests/sdk/shell.h"
 
-namespace spyre::sdk_test {
+namespace spyre::sdk_test::exec_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -268,4 +268,4 @@ TEST_F(Exec, TimesWithoutDataAreTheSame) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk_test
+}  // namespace spyre::sdk_test::exec_test

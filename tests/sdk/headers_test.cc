@@ -12,6 +12,7 @@
 #include <sstream>
 #include <type_traits>
 
+namespace spyre::sdk_test::headers_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -63,3 +64,4 @@ TEST(SdkHeaders, ConstantsBecomeCodes) {
 }
 
 }  // namespace
+}  // namespace spyre::sdk_test::headers_test

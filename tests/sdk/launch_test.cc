@@ -25,7 +25,7 @@
 #include "tests/sdk/kernels.h"
 #include "tests/sdk/shell.h"
 
-namespace spyre::sdk_test {
+namespace spyre::sdk_test::launch_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -297,4 +297,4 @@ TEST(DxpStandalone, ARefusalIsOnStandardErrorAndInTheStatus) {
 }
 
 }  // namespace
-}  // namespace spyre::sdk_test
+}  // namespace spyre::sdk_test::launch_test
