@@ -19,6 +19,7 @@
 #include "cosim/host/child_process.h"
 #include "cosim/session/session.h"
 #include "cosim/what_if/what_if.h"
+#include "tests/integration/unwrapped.h"
 #include "tests/unit/error_of.h"
 
 namespace spyre::cosim::sweep_test {
@@ -62,7 +63,7 @@ class SweepTest : public ::testing::Test {
   int Run(const SweepOptions& options, const ConfigReader& reader = Reader) {
     std::ostringstream out, messages;
     const int status = RunSweep(options, reader, out, messages);
-    printed_ = out.str();
+    printed_ = Unwrapped(out.str());
     return status;
   }
 
