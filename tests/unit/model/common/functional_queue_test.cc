@@ -91,13 +91,20 @@ INSTANTIATE_TEST_SUITE_P(Worker, FunctionalQueueTest, ::testing::Values(0U, 1U, 
 
 TEST(FunctionalQueue, PushDoesNotWaitForTheWork) {
   FunctionalQueue queue(1);
-  std::atomic<bool> open{false};
+  std::atomic<bool> begun{false}, open{false};
   std::thread::id worker;
   queue.Push({}, [&] {
+    begun.store(true);
     while (!open.load()) std::this_thread::yield();
     worker = std::this_thread::get_id();
   });
-  open.store(true);  // reached although the work cannot end before
+  // Reached although the work cannot end before. A worker that sleeps is woken for more than this;
+  // what none has begun, Join would do itself.
+  while (!begun.load()) {
+    queue.Push({}, [] {});
+    std::this_thread::yield();
+  }
+  open.store(true);
   queue.Join();
   EXPECT_NE(worker, std::this_thread::get_id());
 }
