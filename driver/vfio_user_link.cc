@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 
 namespace spyre::driver {
 namespace {
@@ -93,7 +94,7 @@ void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clien
   if (clients > 1) capabilities["capabilities"]["spyre_time"]["clients"] = clients;
   if (monitor) capabilities["capabilities"]["spyre_time"]["monitor"] = true;
   std::string payload(BytesOf(vfio_user::Version{}));
-  payload += capabilities.dump();
+  payload += DumpJson(capabilities);
   payload.push_back('\0');
   std::optional<std::string> reply;
   try {
@@ -102,8 +103,8 @@ void VfioUserLink::Hello(const std::string& client, bool monitor, unsigned clien
     // Said below: to this client, there is no card yet.
   }
   if (reply && reply->size() > sizeof(vfio_user::Version) && reply->back() == '\0') {
-    const auto json = nlohmann::json::parse(reply->begin() + sizeof(vfio_user::Version),
-                                            reply->end() - 1, nullptr, false);
+    const auto json = SortedJsonIfAny(std::string_view(*reply).substr(
+        sizeof(vfio_user::Version), reply->size() - sizeof(vfio_user::Version) - 1));
     const auto mode = nlohmann::json::json_pointer("/capabilities/spyre_time/mode");
     const auto outcomes = nlohmann::json::json_pointer("/capabilities/spyre_time/outcomes");
     if (json.is_object() && json.contains(mode) && json[mode].is_string() &&

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 
 namespace spyre::cosim {
 namespace {
@@ -47,7 +48,7 @@ nlohmann::json ValueOf(const std::string& cell) {
   const bool is_number =
       !cell.empty() && cell.find_first_not_of("+-.0123456789eE") == std::string::npos;
   if (!is_number) return cell;
-  nlohmann::json value = nlohmann::json::parse(cell, nullptr, false);
+  nlohmann::json value = SortedJsonIfAny(cell);
   return value.is_number() ? value : nlohmann::json(cell);
 }
 

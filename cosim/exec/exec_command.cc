@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/exec/child_program.h"
 #include "cosim/exec/program_environment.h"
 #include "cosim/exec/served_cards.h"
@@ -78,7 +79,7 @@ Json ReportOf(const std::string& directory) {
   const std::string path = directory + "/report.json";
   std::error_code error;
   if (!fs::exists(path, error)) return nullptr;
-  return Json::parse(ReadFile(path, "report", uint64_t{1} << 30), nullptr, false);
+  return JsonIfAny(ReadFile(path, "report", uint64_t{1} << 30));
 }
 
 void WritePage(const std::string& directory) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/session/repeated_launch.h"
 #include "cosim/tensors/npy.h"
@@ -300,7 +301,7 @@ void LaunchWatch::Keep(const model::Job& job, const ProgramBundle& bundle,
     config.workload.repeat.start_ps = fmt::format("{:#x}", model::NowPs());
     config.workload.repeat.memory = MemoryTexts(card_.memory());
     const nlohmann::ordered_json manifest = {{"kernel_args", std::move(arguments)}};
-    WriteFile(directory + "/manifest.json", manifest.dump(2) + "\n", "manifest");
+    WriteFile(directory + "/manifest.json", DumpJson(manifest, 2) + "\n", "manifest");
     WriteFile(directory + "/launch.toml", ToToml(config), "configuration");
     if (check.kept.empty()) check.kept = directory;
   } catch (const std::exception& error) {

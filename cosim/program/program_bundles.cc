@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/arguments/bundle_shapes.h"
 #include "sdk/kept/kept_bundle.h"
 
@@ -17,7 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // "aten.add.Tensor (model.py:12)" of the debug_handle_ in an SDSC file; "": it has none.
 std::string OriginOf(const std::string& sdsc) {
-  const Json file = Json::parse(ReadFile(sdsc, "SDSC file"), nullptr, false);
+  const Json file = JsonIfAny(ReadFile(sdsc, "SDSC file"));
   if (!file.is_object() || file.empty() || !file.begin()->is_object()) return "";
   const Json handle = file.begin()->value("debug_handle_", Json());
   if (!handle.is_object()) return "";

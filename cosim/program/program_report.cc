@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/build_info/build_info.h"
+#include "base/json_text.h"
 #include "cosim/program/program_copies.h"
 #include "cosim/program/program_summary.h"
 #include "cosim/report/kernel_ranking.h"
@@ -72,8 +73,8 @@ std::string ProgramReportJson(const RunResult& result, const ProgramChecks& chec
   const trace::Bound bound = trace::BoundOf(result.path);
   const Json report = {
       {"program", result.description},
-      {"build", Json::parse(ToJson(ThisBuild()))},
-      {"config", Json::parse(ToJson(result.config))},
+      {"build", JsonOf(ToJson(ThisBuild()))},
+      {"config", JsonOf(ToJson(result.config))},
       {"sim_time_ns", Ns(result.sim_ps)},
       {"operations",
        {{"queued", result.launch_counts.queued},
@@ -113,7 +114,7 @@ std::string ProgramReportJson(const RunResult& result, const ProgramChecks& chec
         {"records", result.trace_records},
         {"dropped", result.trace_dropped},
         {"digest", fmt::format("{:016x}", result.trace_digest)}}}};
-  return report.dump(2) + "\n";
+  return DumpJson(report, 2) + "\n";
 }
 
 }  // namespace spyre::cosim

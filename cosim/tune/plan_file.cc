@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tune/history.h"
 
 namespace spyre::cosim {
@@ -22,7 +23,7 @@ void MakeAbsolute(std::string& path) {
 // The files that entries of a table name.
 void MakeFilesAbsolute(std::string& json) {
   if (json.empty()) return;
-  Json tables = Json::parse(json);
+  Json tables = JsonOf(json);
   const auto of_table = [](Json& table) {
     const auto file = table.is_object() ? table.find("file") : table.end();
     if (file == table.end() || !file->is_string()) return;
@@ -35,7 +36,7 @@ void MakeFilesAbsolute(std::string& json) {
   } else {
     of_table(tables);
   }
-  json = tables.dump();
+  json = DumpJson(tables);
 }
 
 void MakePathsAbsolute(RunConfig& config) {

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::runtime {
 namespace {
 
@@ -44,10 +46,8 @@ void ExportChrome(const TaskGraph& graph, const Simulation& simulation, std::ost
     out << fmt::format(
         ",\n{{\"ph\":\"X\",\"cat\":\"task\",\"name\":{},\"pid\":{},\"tid\":{},\"ts\":{},"
         "\"dur\":{},\"args\":{{\"task\":{}}}}}",
-        nlohmann::json(graph.FunctionName(entry.function))
-            .dump(-1, ' ', true, nlohmann::json::error_handler_t::replace),
-        place.process, place.thread, entry.start_cycle, entry.end_cycle - entry.start_cycle,
-        entry.task);
+        PrintableJson(nlohmann::json(graph.FunctionName(entry.function))), place.process,
+        place.thread, entry.start_cycle, entry.end_cycle - entry.start_cycle, entry.task);
   }
   out << "\n],\"displayTimeUnit\":\"ns\",\"metadata\":{\"workers\":" << simulation.workers.total
       << ",\"end_cycle\":" << simulation.end_cycle << "}}\n";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/contract/host_conversion.h"
 #include "sdk/host_functions/formats.h"
 
@@ -29,7 +30,7 @@ void data_conversion_info::exportJson(std::ostream& out) const {
       {"dcsi", std::move(boxes)},
       {"input_shape", input_shape_},
       {"output_shape", output_shape_}};
-  out << json.dump();
+  out << spyre::DumpJson(json);
 }
 
 namespace spyre::sdk {

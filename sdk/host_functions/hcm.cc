@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/contract/memory_map.h"
 #include "sdk/host_functions/correction.h"
 
@@ -97,23 +98,24 @@ void Compute(const Hcm& hcm, void* output, const int64_t* addresses, size_t coun
 
 void Hcm::importJsonStr(const std::string& text) {
   using spyre::BadInput;
+  using spyre::DumpJson;
   nlohmann::json json;
   try {
-    json = nlohmann::json::parse(text);
+    json = spyre::SortedJsonOf(text);
   } catch (const nlohmann::json::exception& error) {
     throw BadInput("hcm: {}", error.what());
   }
-  if (!json.is_object()) throw BadInput("hcm: an object is expected, and it is {}", json.dump());
+  if (!json.is_object()) throw BadInput("hcm: an object is expected, and it is {}", DumpJson(json));
   const auto& symbols = spyre::sdk::FieldOf(json, "vdci", "an object with 'inputSym' is expected");
   if (!symbols.is_object())
-    throw BadInput("hcm: the vdci field must be an object, and it is {}", symbols.dump());
+    throw BadInput("hcm: the vdci field must be an object, and it is {}", DumpJson(symbols));
   vdci.inputSym_.clear();
   records.clear();
   if (const auto names = symbols.find("inputSym"); names != symbols.end()) {
     if (!names->is_array())
-      throw BadInput("hcm: the inputSym field must be a list, and it is {}", names->dump());
+      throw BadInput("hcm: the inputSym field must be a list, and it is {}", DumpJson(*names));
     for (const auto& name : *names)
-      vdci.inputSym_.push_back(name.is_string() ? name.get<std::string>() : name.dump());
+      vdci.inputSym_.push_back(name.is_string() ? name.get<std::string>() : DumpJson(name));
   }
   std::vector<uint64_t> written(vdci.inputSym_.size());
   if (const auto bytes = symbols.find("writtenBytes"); bytes != symbols.end()) {
@@ -122,21 +124,21 @@ void Hcm::importJsonStr(const std::string& text) {
                                    [](const auto& number) { return number.is_number_unsigned(); });
     if (!known) {
       throw BadInput("hcm: the writtenBytes field must have {} numbers of bytes, and it is {}",
-                     vdci.inputSym_.size(), bytes->dump());
+                     vdci.inputSym_.size(), DumpJson(*bytes));
     }
     written = bytes->get<std::vector<uint64_t>>();
   }
   const auto list = json.find("records");
   if (list == json.end()) return;
   if (!list->is_array())
-    throw BadInput("hcm: the records field must be a list, and it is {}", list->dump());
+    throw BadInput("hcm: the records field must be a list, and it is {}", DumpJson(*list));
   for (const auto& record : *list) {
     const auto argument = record.is_object() ? record.find("argument") : record.end();
     const bool known = argument != record.end() && argument->is_number_unsigned() &&
                        argument->get<uint64_t>() < vdci.inputSym_.size();
     if (!known) {
       throw BadInput("hcm: the records field has {}: the number of one of {} arguments is expected",
-                     record.dump(), vdci.inputSym_.size());
+                     DumpJson(record), vdci.inputSym_.size());
     }
     const auto symbol = argument->get<uint32_t>();
     records.push_back({symbol, written[symbol]});
