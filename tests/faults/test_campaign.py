@@ -42,8 +42,8 @@ class Campaign(unittest.TestCase):
         when = "when = { time_us = 100080 }\n" if kind in MOMENTS else ""
         text = f'[card]\nmode = "{mode}"\n{WORKLOADS[workload]}[[fault]]\nkind = "{kind}"\n{when}'
         (self.scratch / "run.toml").write_text(text)
-        return subprocess.run([PROGRAM, "run", "run.toml", "--out", "out", "--json"], cwd=self.scratch, check=False,
-                              capture_output=True, text=True)
+        return subprocess.run([PROGRAM, "run", "run.toml", "--estimate-next", "--out", "out", "--json"], cwd=self.scratch,
+                              check=False, capture_output=True, text=True)
 
     def test_the_exit_status_and_the_report_agree(self):
         listed = subprocess.run([PROGRAM, "faults"], check=True, capture_output=True, text=True).stdout

@@ -57,7 +57,7 @@ class Verdict(unittest.TestCase):
     # Each door is given the name of a row, whose configuration is in NAME.toml, and answers with an exit status.
 
     def run_it(self, name):
-        return self.call("run", name + ".toml", "--no-progress")[0]
+        return self.call("run", name + ".toml", "--estimate-next", "--no-progress")[0]
 
     def run_cases(self, name):
         self.write(name + ".jsonl", json.dumps({"id": "only", "config": name + ".toml"}))

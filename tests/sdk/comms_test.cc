@@ -252,9 +252,11 @@ class SdkComms : public ::testing::Test {
       fs::temp_directory_path() / ("spyre_comms_" + std::to_string(getpid()));
 };
 
+constexpr const char* kNoTrace = "--set trace.enabled=false";
+
 TEST_F(SdkComms, EveryCollectiveIsRightOnTwoAndFourCards) {
   for (const int ranks : {2, 4}) {
-    const Output run = Run(ranks, "CallsAll");
+    const Output run = Run(ranks, "CallsAll", kNoTrace);
     EXPECT_EQ(run.status, 0) << run.text;
   }
 }
@@ -262,7 +264,7 @@ TEST_F(SdkComms, EveryCollectiveIsRightOnTwoAndFourCards) {
 TEST_F(SdkComms, EveryAlgorithmGivesTheSame) {
   for (const std::string algorithm : {"ring", "tree", "direct"}) {
     setenv("SPYRE_COMMS_ALGORITHM", algorithm.c_str(), 1);
-    const Output run = Run(3, "CallsAll");
+    const Output run = Run(3, "CallsAll", kNoTrace);
     EXPECT_EQ(run.status, 0) << algorithm << run.text;
   }
   unsetenv("SPYRE_COMMS_ALGORITHM");

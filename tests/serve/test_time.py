@@ -188,7 +188,7 @@ class Runs(served_card.ServedCard):
     WORKLOAD = "[card]\nmode = \"vf\"\n[workload]\nop = \"matmul\"\nm = 128\nk = 128\nn = 128\n"
 
     def run_program(self, *arguments):
-        return subprocess.run([served_card.program(), "run", *arguments, "--no-progress", "--json"],
+        return subprocess.run([served_card.program(), "run", *arguments, "--estimate-next", "--no-progress", "--json"],
                               cwd=self.directory, capture_output=True, text=True, check=False)
 
     def compare(self, config, *sets):
