@@ -10,6 +10,7 @@
 
 #include "base/joined.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/intervals.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
@@ -283,8 +284,7 @@ std::vector<PathShare> Shares(const Trace& trace, const CriticalPath& path) {
     }
     shares.push_back(std::move(entry.first));
   }
-  std::stable_sort(shares.begin(), shares.end(),
-                   [](const PathShare& a, const PathShare& b) { return a.time_ps > b.time_ps; });
+  StableSort(shares, [](const PathShare& a, const PathShare& b) { return a.time_ps > b.time_ps; });
   return shares;
 }
 
@@ -302,8 +302,8 @@ std::vector<KernelRun> Kernels(const Trace& trace) {
     if (trace.dropped > 0 && record.end_ps <= trace.whole_from_ps) continue;
     kernels.push_back({0, name, record.flow, record.start_ps, record.end_ps});
   }
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const KernelRun& a, const KernelRun& b) { return a.start_ps < b.start_ps; });
+  StableSort(kernels,
+             [](const KernelRun& a, const KernelRun& b) { return a.start_ps < b.start_ps; });
   for (size_t i = 0; i < kernels.size(); ++i) kernels[i].number = i;
   return kernels;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/critical_path.h"
 #include "traces/run_results.h"
 #include "traces/summary.h"
@@ -24,9 +24,9 @@ std::vector<const PathSegment*> Longest(const CriticalPath& path, size_t count) 
   std::vector<const PathSegment*> segments;
   segments.reserve(path.segments.size());
   for (const PathSegment& segment : path.segments) segments.push_back(&segment);
-  std::stable_sort(
-      segments.begin(), segments.end(),
-      [](const PathSegment* a, const PathSegment* b) { return a->length_ps() > b->length_ps(); });
+  StableSort(segments, [](const PathSegment* a, const PathSegment* b) {
+    return a->length_ps() > b->length_ps();
+  });
   if (segments.size() > count) segments.resize(count);
   return segments;
 }
@@ -58,8 +58,8 @@ std::string ToText(const CriticalPath& path, size_t longest) {
         "on.\n",
         FormatTime(path.recorded_from_ps));
   }
-  const bool has_units = std::any_of(path.segments.begin(), path.segments.end(),
-                                     [](const PathSegment& s) { return !s.unit.empty(); });
+  const bool has_units =
+      AnyFits(path.segments, [](const PathSegment& s) { return !s.unit.empty(); });
   if (!has_units && path.recorded_from_ps > 0) return out;
   if (!has_units) {
     return out +

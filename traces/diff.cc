@@ -7,7 +7,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/text.h"
 #include "traces/window.h"
 
@@ -49,7 +51,7 @@ std::vector<Change> Match(const std::vector<T>& a, const std::vector<T>& b) {
     change.name = name;
     out.push_back(std::move(change));
   }
-  std::stable_sort(out.begin(), out.end(), [](const Change& x, const Change& y) {
+  StableSort(out, [](const Change& x, const Change& y) {
     return Distance(x.time_a_ps, x.time_b_ps) > Distance(y.time_a_ps, y.time_b_ps);
   });
   return out;
@@ -95,11 +97,10 @@ std::string Answer(const Diff& diff) {
                         longer ? "longer" : "less", FormatTime(diff.launch_b_ps),
                         FormatTime(diff.launch_a_ps));
   // Sorted by their change; transfers before the launches may have changed too.
-  const auto most =
-      std::find_if(diff.operations.begin(), diff.operations.end(), [&](const Change& change) {
-        return StartsWith(change.name, "COMPUTE") && change.time_a_ps != change.time_b_ps &&
-               (change.time_b_ps > change.time_a_ps) == longer;
-      });
+  const auto most = FindIf(diff.operations, [&](const Change& change) {
+    return StartsWith(change.name, "COMPUTE") && change.time_a_ps != change.time_b_ps &&
+           (change.time_b_ps > change.time_a_ps) == longer;
+  });
   if (distance > 0 && most != diff.operations.end()) {
     text += fmt::format("; most of it in {} ({})", most->name,
                         SignedTime(most->time_a_ps, most->time_b_ps));
@@ -108,7 +109,7 @@ std::string Answer(const Diff& diff) {
 }
 
 std::string WorkloadOf(const Trace& trace) {
-  const auto metadata = nlohmann::json::parse(trace.metadata, nullptr, false);
+  const auto metadata = SortedJsonIfAny(trace.metadata);
   if (!metadata.is_object()) return "";
   const auto workload = metadata.find("workload");
   return workload != metadata.end() && workload->is_string()

@@ -10,6 +10,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/critical_path.h"
 #include "traces/text.h"
 
@@ -90,7 +91,7 @@ std::string WindowText(const RunResults& a, const RunResults& b) {
   for (size_t i = 0; i < kCauses; ++i) {
     if (a.path[i] != b.path[i]) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(), [&](size_t x, size_t y) {
+  StableSort(order, [&](size_t x, size_t y) {
     return Apart(a.path[x], b.path[x]) > Apart(a.path[y], b.path[y]);
   });
   for (const size_t i : order) {
@@ -161,10 +162,9 @@ Explanation Explain(const Trace& a, const Trace& b) {
       out.kernels.push_back(std::move(change));
     }
   }
-  std::stable_sort(out.kernels.begin(), out.kernels.end(),
-                   [](const KernelChange& x, const KernelChange& y) {
-                     return Apart(x.time_a_ps, x.time_b_ps) > Apart(y.time_a_ps, y.time_b_ps);
-                   });
+  StableSort(out.kernels, [](const KernelChange& x, const KernelChange& y) {
+    return Apart(x.time_a_ps, x.time_b_ps) > Apart(y.time_a_ps, y.time_b_ps);
+  });
   return out;
 }
 
@@ -205,10 +205,9 @@ bool DiffersBy(const Explanation& explanation, double tolerance) {
     return !IsWithin(a.launch_end_ps - a.launch_begin_ps, b.launch_end_ps - b.launch_begin_ps,
                      tolerance);
   }
-  return std::any_of(explanation.kernels.begin(), explanation.kernels.end(),
-                     [tolerance](const KernelChange& kernel) {
-                       return !IsWithin(kernel.time_a_ps, kernel.time_b_ps, tolerance);
-                     });
+  return AnyFits(explanation.kernels, [tolerance](const KernelChange& kernel) {
+    return !IsWithin(kernel.time_a_ps, kernel.time_b_ps, tolerance);
+  });
 }
 
 }  // namespace spyre::trace

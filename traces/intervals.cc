@@ -4,11 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ranges.h"
+
 namespace spyre::trace {
 
 IntervalSet::IntervalSet(std::vector<Interval> slices) {
-  std::sort(slices.begin(), slices.end(),
-            [](const Interval& a, const Interval& b) { return a.start_ps < b.start_ps; });
+  StableSort(slices, [](const Interval& a, const Interval& b) { return a.start_ps < b.start_ps; });
   for (const Interval& slice : slices) {
     if (slice.start_ps == slice.end_ps) continue;
     if (!intervals_.empty() && slice.start_ps <= intervals_.back().end_ps) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ranges.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
@@ -76,7 +77,7 @@ Lanes AssignLanes(const Trace& trace) {
   lanes.count.assign(trace.tracks.size(), 1);
   lanes.order.resize(trace.records.size());
   std::iota(lanes.order.begin(), lanes.order.end(), 0U);
-  std::stable_sort(lanes.order.begin(), lanes.order.end(), [&](uint32_t left, uint32_t right) {
+  StableSort(lanes.order, [&](uint32_t left, uint32_t right) {
     const Record& a = trace.records[left];
     const Record& b = trace.records[right];
     if (a.track != b.track) return a.track < b.track;

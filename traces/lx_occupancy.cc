@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/critical_path.h"
 #include "traces/text.h"
 
@@ -48,8 +49,7 @@ Held HeldIn(const LxProgram& program, uint64_t step) {
     any |= buffer.cores;
     all &= buffer.cores;
   }
-  std::stable_sort(buffers.begin(), buffers.end(),
-                   [](const LxBuffer* a, const LxBuffer* b) { return a->address < b->address; });
+  StableSort(buffers, [](const LxBuffer* a, const LxBuffer* b) { return a->address < b->address; });
   Held held{0, buffers.size()};
   for (int core = 0; core < kCores; ++core) {
     if ((any >> core & 1) == 0) continue;
@@ -152,8 +152,8 @@ LxOccupancy LxOverTime(const Trace& trace) {
     out.moments.push_back(
         {kernel.start_ps, kernel.end_ps, kernel.number, name, "", most.bytes, most.buffers});
   }
-  std::stable_sort(out.moments.begin(), out.moments.end(),
-                   [](const LxMoment& a, const LxMoment& b) { return a.start_ps < b.start_ps; });
+  StableSort(out.moments,
+             [](const LxMoment& a, const LxMoment& b) { return a.start_ps < b.start_ps; });
   return out;
 }
 

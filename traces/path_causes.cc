@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "traces/path_causes.h"
 
-#include <algorithm>
 #include <numeric>
+
+#include "base/ranges.h"
 
 namespace spyre::trace {
 namespace {
@@ -97,18 +98,17 @@ Bound BoundOf(const PathTimes& path) {
   bound.total_ps = TotalPs(path);
   for (size_t i = 0; i < kCauses; ++i) {
     if (path[i] == 0) continue;
-    const auto known =
-        std::find_if(bound.resources.begin(), bound.resources.end(),
-                     [i](const ResourceTime& r) { return r.resource == kCauseRows[i].resource; });
+    const auto known = FindIf(bound.resources, [i](const ResourceTime& r) {
+      return r.resource == kCauseRows[i].resource;
+    });
     if (known == bound.resources.end()) {
       bound.resources.push_back({kCauseRows[i].resource, path[i]});
     } else {
       known->time_ps += path[i];
     }
   }
-  std::stable_sort(
-      bound.resources.begin(), bound.resources.end(),
-      [](const ResourceTime& a, const ResourceTime& b) { return a.time_ps > b.time_ps; });
+  StableSort(bound.resources,
+             [](const ResourceTime& a, const ResourceTime& b) { return a.time_ps > b.time_ps; });
   if (!bound.resources.empty()) bound.resource = bound.resources.front().resource;
   return bound;
 }

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/critical_path.h"
 #include "traces/deflate.h"
 #include "traces/report_levels.h"
@@ -120,13 +121,12 @@ Json PathsJson(const Trace& trace, const PageSlices& slices, std::vector<KernelR
     track_of[track.process + "/" + track.name] = i;
   }
   for (size_t i = 0; i < trace.names.size(); ++i) name_of[trace.names[i]] = i;
-  std::stable_sort(kernels.begin(), kernels.end(), [](const KernelRun& a, const KernelRun& b) {
+  StableSort(kernels, [](const KernelRun& a, const KernelRun& b) {
     return a.end_ps - a.start_ps > b.end_ps - b.start_ps;
   });
   const size_t affordable = kPathRecords / std::max<size_t>(trace.records.size(), 1) + 1;
   kernels.resize(std::min({kernels.size(), kPaths, affordable}));
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const KernelRun& a, const KernelRun& b) { return a.number < b.number; });
+  StableSort(kernels, [](const KernelRun& a, const KernelRun& b) { return a.number < b.number; });
   auto paths = Json::array();
   for (const KernelRun& kernel : kernels) {
     paths.push_back(PathJson(FollowCriticalPath(trace, kernel), track_of, name_of));

@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/text.h"
 
 namespace spyre::trace {
@@ -157,8 +158,7 @@ std::string CausesText(const PathTimes& path, const std::string& indent) {
   for (size_t i = 0; i < kCauses; ++i) {
     if (path[i] > 0) order.push_back(i);
   }
-  std::stable_sort(order.begin(), order.end(),
-                   [&path](size_t a, size_t b) { return path[a] > path[b]; });
+  StableSort(order, [&path](size_t a, size_t b) { return path[a] > path[b]; });
   const auto total = static_cast<double>(TotalPs(path));
   Table table({"spent on", "resource", "time", "share"}, 2);
   for (const size_t i : order) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ranges.h"
 #include "traces/intervals.h"
 #include "traces/text.h"
 
@@ -126,9 +127,9 @@ Units SummarizeUnits(const Trace& trace, const std::vector<std::vector<const Rec
     }
     group.busy_any_ps = IntervalSet(std::move(any)).length_ps();
   }
-  std::stable_sort(
-      out.groups.begin(), out.groups.end(),
-      [](const GroupSummary& a, const GroupSummary& b) { return a.BusyMeanPs() > b.BusyMeanPs(); });
+  StableSort(out.groups, [](const GroupSummary& a, const GroupSummary& b) {
+    return a.BusyMeanPs() > b.BusyMeanPs();
+  });
   for (const GroupSummary& group : out.groups) {
     std::vector<const IntervalSet*> sets;
     for (const size_t unit : group.units) sets.push_back(&out.busy[unit]);
@@ -230,9 +231,9 @@ std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& 
           static_cast<double>(during.length_ps()) * static_cast<double>(group.units.size());
       operations[i].units.push_back({group.name, static_cast<double>(busy) / whole});
     }
-    std::stable_sort(
-        operations[i].units.begin(), operations[i].units.end(),
-        [](const GroupShare& a, const GroupShare& b) { return a.utilization > b.utilization; });
+    StableSort(operations[i].units, [](const GroupShare& a, const GroupShare& b) {
+      return a.utilization > b.utilization;
+    });
   }
   return operations;
 }
@@ -240,10 +241,9 @@ std::vector<OperationSummary> SummarizeByName(const std::vector<StreamSummary>& 
 std::vector<OperationSummary> SummarizeOperations(const std::vector<StreamSummary>& streams,
                                                   const Units& units, uint64_t from_ps) {
   auto operations = SummarizeByName(streams, &StreamSummary::operations, units, from_ps);
-  std::stable_sort(operations.begin(), operations.end(),
-                   [](const OperationSummary& a, const OperationSummary& b) {
-                     return a.is_kernel != b.is_kernel ? a.is_kernel : a.total_ps > b.total_ps;
-                   });
+  StableSort(operations, [](const OperationSummary& a, const OperationSummary& b) {
+    return a.is_kernel != b.is_kernel ? a.is_kernel : a.total_ps > b.total_ps;
+  });
   return operations;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 
 namespace spyre::command_line {
 namespace {
@@ -48,8 +49,7 @@ std::string Section(const std::string& title, const Rows& rows, const TextStyle&
 using Groups = std::vector<std::pair<std::string, Rows>>;
 
 void AddRow(Groups& groups, const std::string& heading, std::string name, std::string what) {
-  auto group = std::find_if(groups.begin(), groups.end(),
-                            [&](const auto& known) { return known.first == heading; });
+  auto group = FindIf(groups, [&](const auto& known) { return known.first == heading; });
   if (group == groups.end()) group = groups.insert(groups.end(), {heading, {}});
   group->second.emplace_back(std::move(name), std::move(what));
 }

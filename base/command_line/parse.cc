@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 
 // CLI11 takes the words apart (--a=b, -ofile, --, options before and after arguments). Everything
 // that a user reads is made from the declaration.
@@ -73,9 +74,7 @@ class Parser {
   const Command& CommandOf(CLI::App& app) const {
     const std::vector<CLI::App*> chosen = app.get_subcommands();
     if (!chosen.empty()) return CommandOf(*chosen.front());
-    return *std::find_if(apps_.begin(), apps_.end(), [&](const auto& entry) {
-              return entry.second == &app;
-            })->first;
+    return *FindIf(apps_, [&](const auto& entry) { return entry.second == &app; })->first;
   }
 
   // What CLI11 could not place is a mistake; the first one is told.

@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 #include <fnmatch.h>
 #include <gtest/gtest.h>
+#include <regex.h>
 
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <map>
-#include <regex>
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/ranges.h"
 #include "bringup/ladder/board.h"
 
 namespace spyre::bringup {
@@ -99,11 +100,15 @@ class Listener : public ::testing::EmptyTestEventListener {
 Listener* listener = nullptr;  // GoogleTest owns it
 
 TestPlace PlaceOf(const ::testing::TestSuite& suite, const ::testing::TestInfo& info) {
-  static const std::regex kSuite(
-      "(?:[^/]*/)?(Rung([0-9]{1,4})[A-Za-z]\\w*?(?:Level([2-4]))?)(?:/.*)?");
-  std::smatch parts;
+  // POSIX's, since std::regex takes the compiler longer than all of this file.
+  static const regex_t kSuite = [] {
+    regex_t compiled;
+    regcomp(&compiled, "^([^/]*/)?(Rung([0-9]{1,4})[A-Za-z][A-Za-z0-9_]*)(/.*)?$", REG_EXTENDED);
+    return compiled;
+  }();
+  regmatch_t parts[4];
   const std::string name = suite.name();
-  if (!std::regex_match(name, parts, kSuite)) {
+  if (regexec(&kSuite, name.c_str(), 4, parts, 0) != 0) {
     throw BadInput(
         "test suite {}: the name of a suite is Rung, the number of its rung, what it is about, and "
         "Level2 to Level4 for tests that take longer: Rung21MyBoard, Rung21MyBoardLevel2",
@@ -111,18 +116,26 @@ TestPlace PlaceOf(const ::testing::TestSuite& suite, const ::testing::TestInfo& 
         .Subject(name);
   }
   TestPlace place;
-  place.suite = parts[1];
+  const auto part = [&](size_t i) {
+    return name.substr(static_cast<size_t>(parts[i].rm_so),
+                       static_cast<size_t>(parts[i].rm_eo - parts[i].rm_so));
+  };
+  place.suite = part(2);
   place.name = info.name();
   place.gtest = fmt::format("{}.{}", name, info.name());
-  place.rung = std::stoi(parts[2]);
-  if (parts[3].matched) place.level = std::stoi(parts[3]);
+  place.rung = std::stoi(part(3));
+  const size_t level = place.suite.rfind("Level");
+  const size_t about = std::string("Rung").size() + part(3).size();  // at least one letter
+  if (level != std::string::npos && level > about && level + 6 == place.suite.size() &&
+      place.suite.back() >= '2' && place.suite.back() <= '4')
+    place.level = place.suite.back() - '0';
   return place;
 }
 
 bool Fits(const TestPlace& place, const std::vector<std::string>& patterns) {
   if (patterns.empty()) return true;
   const std::string name = place.suite + "." + place.name;
-  return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+  return AnyFits(patterns, [&](const std::string& pattern) {
     return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
   });
 }
@@ -189,8 +202,7 @@ std::vector<TestPlace> AllTests() {
     for (int t = 0; t < suite.total_test_count(); ++t)
       places.push_back(PlaceOf(suite, *suite.GetTestInfo(t)));
   }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const TestPlace& a, const TestPlace& b) { return a.rung < b.rung; });
+  StableSort(places, [](const TestPlace& a, const TestPlace& b) { return a.rung < b.rung; });
   return places;
 }
 

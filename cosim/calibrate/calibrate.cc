@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/ranges.h"
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/calibrate/fit_report.h"
 #include "cosim/calibrate/saved_times.h"
@@ -191,7 +191,7 @@ std::string Calibrate(const CalibrateOptions& options, std::ostream& messages, b
   const std::vector<PointResult> results = options.times.empty()
                                                ? Simulate(options, base, points, messages)
                                                : ReadSavedTimes(options.times, points);
-  *all_ran = std::all_of(results.begin(), results.end(), [](const auto& r) { return r.ok(); });
+  *all_ran = AllFit(results, [](const auto& r) { return r.ok(); });
   switch (options.format) {
     case CalibrateOptions::Format::kJson:
       return CalibrationJson(points, results);

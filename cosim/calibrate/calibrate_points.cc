@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "cosim/calibrate/measured_times.h"
 #include "cosim/calibrate/points_csv.h"
 
@@ -196,18 +197,18 @@ void SetList(const CalibrationPoint& point, WorkloadConfig& workload) {
       ops.push_back({{"op", "copy"}, {"inputs", {"x"}}, {"output", "tile"}});
       op["inputs"] = {"tile"};
       op["output"] = "result";
-      workload.hints.json = Json::array({{{"slices", {{"R", point.coarse_tiles}}}}}).dump();
+      workload.hints.json = DumpJson(Json::array({{{"slices", {{"R", point.coarse_tiles}}}}}));
       workload.hints.places = {point.Where()};
       break;
   }
   workload.size = {};
   workload.dims = {{"R", point.size.rows}, {"C", point.size.cols}};
-  workload.tensors.json = tensors.dump();
+  workload.tensors.json = DumpJson(tensors);
   workload.tensors.places.assign(tensors.size(), point.Where());
   ops.push_back(op);
   if (op["output"] != "y")
     ops.push_back({{"op", "copy"}, {"inputs", {op["output"]}}, {"output", "y"}});
-  workload.ops.json = ops.dump();
+  workload.ops.json = DumpJson(ops);
   workload.ops.places.assign(ops.size(), point.Where());
 }
 

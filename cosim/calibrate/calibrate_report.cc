@@ -9,6 +9,7 @@
 
 #include "base/json_text.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "cosim/calibrate/error_reasons.h"
 #include "traces/text.h"
 
@@ -229,8 +230,7 @@ std::string WorstMarkdown(const Points& points, const Results& results, size_t m
         worst.push_back(i);
     }
     const auto size = [&](size_t i) { return std::abs(results[i].ErrorOf(points[i])); };
-    std::stable_sort(worst.begin(), worst.end(),
-                     [&](size_t a, size_t b) { return size(a) > size(b); });
+    StableSort(worst, [&](size_t a, size_t b) { return size(a) > size(b); });
     worst.resize(std::min(worst.size(), most));
     for (const size_t i : worst) {
       const double error = results[i].ErrorOf(points[i]);

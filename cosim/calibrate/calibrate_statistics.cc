@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -50,9 +51,8 @@ std::vector<Family> FamiliesOf(const std::vector<CalibrationPoint>& points) {
   families.push_back({"matmul-compiler", "matmul, divided by the compiler"});
   families.push_back({kMatmul, "matmul, all"});
   const auto is_empty = [&](const Family& family) {
-    return std::none_of(points.begin(), points.end(), [&](const CalibrationPoint& point) {
-      return IsMember(point, family.name);
-    });
+    return NoneFits(points,
+                    [&](const CalibrationPoint& point) { return IsMember(point, family.name); });
   };
   families.erase(std::remove_if(families.begin(), families.end(), is_empty), families.end());
   return families;
@@ -104,8 +104,7 @@ FamilyStatistics Summarise(const Family& family, const std::vector<CalibrationPo
   statistics.fitted = fitted.statistics();
   statistics.held_out = held_out.statistics();
   const auto size = [&](size_t i) { return std::abs(results[i].ErrorOf(points[i])); };
-  std::stable_sort(statistics.worst.begin(), statistics.worst.end(),
-                   [&](size_t a, size_t b) { return size(a) > size(b); });
+  StableSort(statistics.worst, [&](size_t a, size_t b) { return size(a) > size(b); });
   statistics.worst.resize(std::min(statistics.worst.size(), kWorst));
   return statistics;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/calibrate/fit_numbers.h"
 #include "cosim/estimate/kernel_estimate.h"
 #include "cosim/workload/resolve.h"
@@ -87,8 +88,7 @@ class CardFitter {
       const auto worst = std::max_element(numbers.deviations.begin(), numbers.deviations.end());
       if (worst == numbers.deviations.end() || *worst <= kDetermined) {
         Take(numbers);
-        std::sort(fit_.held.begin(), fit_.held.end(),
-                  [](const HeldKey& a, const HeldKey& b) { return a.key < b.key; });
+        StableSort(fit_.held, [](const HeldKey& a, const HeldKey& b) { return a.key < b.key; });
         return std::move(fit_);
       }
       Hold(static_cast<size_t>(worst - numbers.deviations.begin()),
@@ -170,8 +170,8 @@ class CardFitter {
     std::vector<Field> fields = Fields(fit_.card);
     for (size_t j = 0; j < candidates_.size(); ++j) {
       Candidate& from = candidates_[j];
-      const auto field = std::find_if(fields.begin(), fields.end(),
-                                      [&](const Field& one) { return one.key == from.field.key; });
+      const auto field =
+          FindIf(fields, [&](const Field& one) { return one.key == from.field.key; });
       *std::get<uint64_t*>(field->value) = numbers.values[j];
       fit_.fitted.push_back({from.field.key, std::string(from.field.unit), from.number.value,
                              numbers.values[j], numbers.deviations[j], std::move(from.points)});
@@ -187,7 +187,7 @@ class CardFitter {
 }  // namespace
 
 bool CardFit::ChangesTimed() const {
-  return std::any_of(fitted.begin(), fitted.end(), [](const FittedKey& key) {
+  return AnyFits(fitted, [](const FittedKey& key) {
     return !IsIn(key.key, kFormulaTable) && key.after != key.before;
   });
 }

@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/ranges.h"
 #include "cosim/verdict/exit_status.h"
 #include "runtime/compiler/passes/graph_passes.h"
 #include "runtime/compiler/passes/passes.h"
@@ -78,8 +79,7 @@ int RunEither(const std::string& passes, const std::string& name, std::istream& 
 
 bool IsLinePass(const std::string& name) {
   const auto& passes = compiler::Passes();
-  return std::any_of(passes.begin(), passes.end(),
-                     [&](const compiler::Pass& pass) { return pass.name == name; });
+  return AnyFits(passes, [&](const compiler::Pass& pass) { return pass.name == name; });
 }
 
 // One line for each pass.

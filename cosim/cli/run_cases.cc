@@ -21,6 +21,7 @@
 #include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/effect.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/trials/processes.h"
@@ -62,11 +63,11 @@ const char* StatusWord(int status) {
 
 // An id names a directory.
 std::string CheckId(const std::string& id) {
-  const bool usable = !id.empty() && id.size() <= 100 && id.front() != '.' &&
-                      std::all_of(id.begin(), id.end(), [](char c) {
-                        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                               (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-                      });
+  const bool usable =
+      !id.empty() && id.size() <= 100 && id.front() != '.' && AllFit(id, [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-' || c == '.';
+      });
   if (usable) return id;
   throw BadInput("id \"{}\" must be 1 to 100 letters, digits, dots, - and _, no dot first", id);
 }
@@ -202,24 +203,24 @@ class Results {
   int worst_ = kDone;
 };
 
-struct Entry {
+struct CaseEntry {
   RunCase run;
   Json refusal;  // not null: the line is not a case
 };
 
-std::vector<Entry> ReadCases(const RunArguments& args, const std::string& out) {
+std::vector<CaseEntry> ReadCases(const RunArguments& args, const std::string& out) {
   InputFile file = OpenFile(args.cases, "file of cases", UINT64_MAX);
   std::error_code error;
   fs::create_directories(out, error);
   if (error) throw BadInput("--out {}: cannot make the directory: {}", out, error.message());
-  std::vector<Entry> entries;
+  std::vector<CaseEntry> entries;
   LineReader lines(file.stream, args.cases);
   CaseReader reader(args, out);
   for (std::string line; lines.Next(line);) {
     if (line.find_first_not_of(" \t\r\n\v\f") == std::string::npos) continue;
     if (entries.size() == kMaxCases)
       throw BadInput("{}: more than {} cases; cut the file", args.cases, kMaxCases);
-    Entry entry;
+    CaseEntry entry;
     entry.run.line = lines.number();
     try {
       reader.Read(line, entry.run);
@@ -264,12 +265,12 @@ int RunCases(const RunArguments& args, const CaseRunner& runner, std::ostream& r
   const auto begin = std::chrono::steady_clock::now();
   const std::string out =
       args.out.empty() ? "out/" + fs::path(args.cases).stem().string() : args.out;
-  const std::vector<Entry> entries = ReadCases(args, out);
+  const std::vector<CaseEntry> entries = ReadCases(args, out);
   Results all(results);
   RunInProcesses(
       entries.size(), args.jobs,
       [&](size_t number) {
-        const Entry& entry = entries[number];
+        const CaseEntry& entry = entries[number];
         if (!entry.refusal.is_null()) return entry.refusal;
         const auto start = std::chrono::steady_clock::now();
         CatchInterrupts(args.limit);

@@ -9,6 +9,7 @@
 #include "base/files.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/cards.h"
 #include "cosim/config/check_expect.h"
 #include "cosim/config/config_override.h"
@@ -44,8 +45,7 @@ class Reader {
     for (const auto& [name, node] : table) {
       const std::string key =
           prefix.empty() ? std::string(name.str()) : prefix + "." + std::string(name.str());
-      const auto field = std::find_if(fields_.begin(), fields_.end(),
-                                      [&](const Field& f) { return f.key == key; });
+      const auto field = FindIf(fields_, [&](const Field& f) { return f.key == key; });
       if (field != fields_.end()) {
         Assign(*field, node);
         if (given_ != nullptr) given_->insert(key);
@@ -68,8 +68,7 @@ class Reader {
   }
   bool IsTable(const std::string& key) const {
     const std::string table = key + ".";
-    return std::any_of(fields_.begin(), fields_.end(),
-                       [&](const Field& f) { return f.key.rfind(table, 0) == 0; });
+    return AnyFits(fields_, [&](const Field& f) { return f.key.rfind(table, 0) == 0; });
   }
   Error UnknownKey(const std::string& key, const toml::source_region& region) const {
     std::vector<std::string> candidates;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/config/direction.h"
 
-#include <algorithm>
 #include <array>
 #include <string>
+
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -39,7 +40,7 @@ constexpr std::array<const char*, 20> kRates = {
 
 template <size_t N>
 bool Has(const std::array<const char*, N>& units, std::string_view unit) {
-  return std::any_of(units.begin(), units.end(), [&](const char* one) { return unit == one; });
+  return AnyFits(units, [&](const char* one) { return unit == one; });
 }
 
 }  // namespace

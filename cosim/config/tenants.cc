@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
@@ -63,8 +64,7 @@ class TenantReader {
       return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
              c == '_' || c == '-';
     };
-    if (name.empty() || name.size() > kMaxNameLength ||
-        !std::all_of(name.begin(), name.end(), fits)) {
+    if (name.empty() || name.size() > kMaxNameLength || !AllFit(name, fits)) {
       throw BadInput("{}: name = {} must be 1 to {} letters, digits, '-' and '_'", where_,
                      DumpJson(value), kMaxNameLength)
           .Subject("tenant.name");

@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <tuple>
 #include <vector>
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "cosim/config/field.h"
 
 namespace spyre::cosim {
@@ -24,15 +24,15 @@ Json TableJson(const toml::table& table) {
     const toml::source_position at = key->source().begin;
     return std::make_tuple(at.line, at.column);
   };
-  std::stable_sort(entries.begin(), entries.end(),
-                   [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
+  StableSort(entries,
+             [&](const auto& a, const auto& b) { return place(a.first) < place(b.first); });
   Json json = Json::object();
   for (const auto& [key, node] : entries) json[std::string(key->str())] = JsonOfToml(*node);
   return json;
 }
 
 std::string KeyText(const std::string& key) {
-  const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+  const bool bare = !key.empty() && AllFit(key, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
            c == '-';
   });

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/estimate/operand_runs.h"
 #include "cosim/estimate/stream_tiles.h"
 #include "cosim/estimate/work_choices.h"
@@ -31,7 +32,7 @@ bool Walks(const SdscTensor& tensor, size_t dim) {
 
 // The stick dimension is there, but only the first element of each stick means anything.
 bool IsSparse(const SdscTensor& tensor) {
-  return std::any_of(tensor.scale.begin(), tensor.scale.end(), [](int s) { return s == -2; });
+  return AnyFits(tensor.scale, [](int s) { return s == -2; });
 }
 
 uint64_t ElementsOf(const SuperDsc& dsc, const SdscTensor& tensor) {
@@ -173,10 +174,9 @@ class StepOfBundle {
   }
 
   VectorLoop Pointwise() const {
-    const bool function =
-        std::any_of(op_.steps.begin(), op_.steps.end(), [](const OpFuncStep& step) {
-          return step.op == Op::kVunary && !IsStep(static_cast<UnaryFn>(step.fn & kFnMask));
-        });
+    const bool function = AnyFits(op_.steps, [](const OpFuncStep& step) {
+      return step.op == Op::kVunary && !IsStep(static_cast<UnaryFn>(step.fn & kFnMask));
+    });
     if (function) return VectorLoop::kFunction;
     if (dsc_.inputs.size() < 2) return VectorLoop::kUnary;
     const uint64_t whole = Elements(Output());

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/ranges.h"
 #include "cosim/estimate/operand_runs.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
 
@@ -25,7 +26,7 @@ std::vector<int> ByStride(const std::vector<StreamAxis>& axes, size_t tensor) {
   std::vector<int> order(axes.size());
   std::iota(order.begin(), order.end(), 0);
   const auto axis = [&](int i) -> const StreamAxis& { return axes[static_cast<size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+  StableSort(order, [&](int a, int b) {
     const bool a_moves = axis(a).slice > 1, b_moves = axis(b).slice > 1;
     return a_moves != b_moves ? a_moves : axis(a).stride[tensor] < axis(b).stride[tensor];
   });

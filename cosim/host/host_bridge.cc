@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/common/transfer.h"
 
 namespace spyre::cosim {
@@ -145,7 +146,7 @@ bool HostBridge::ReadFails(tlm::tlm_generic_payload& payload) {
     return fault.times > 0 && fault.function == transfer.function && fault.address < end &&
            begin < fault.address + fault.bytes;
   };
-  const auto fault = std::find_if(read_faults_.begin(), read_faults_.end(), touched);
+  const auto fault = FindIf(read_faults_, touched);
   if (fault == read_faults_.end()) return false;
   --fault->times;
   transfer.poisoned = fault->kind == ReadFault::Kind::kPoisoned;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <string>
@@ -13,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/ranges.h"
 #include "cosim/host/kernel_stack.h"
 #include "model/contract/program.h"
 
@@ -121,8 +121,7 @@ uint64_t InProcessTransport::Kernel::pauses() const {
 }
 
 bool InProcessTransport::Kernel::at_work() const {
-  return std::any_of(cards_.begin(), cards_.end(),
-                     [](const auto& card) { return card->control().at_work(); });
+  return AnyFits(cards_, [](const auto& card) { return card->control().at_work(); });
 }
 
 bool InProcessTransport::Kernel::WatchLimits(bool starving) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <string_view>
 
+#include "base/ranges.h"
 #include "base/time_units.h"
 
 namespace spyre::cosim {
@@ -103,8 +104,7 @@ std::optional<double> Balance::Imbalance() const {
 }
 
 void Usage::AddLost(const char* cause, uint64_t ps, bool took_part) {
-  auto entry = std::find_if(lost.begin(), lost.end(),
-                            [cause](const LostTime& time) { return time.cause == cause; });
+  auto entry = FindIf(lost, [cause](const LostTime& time) { return time.cause == cause; });
   if (entry == lost.end()) entry = lost.insert(lost.end(), {cause, 0, 0});
   if (took_part) ++entry->units;
   entry->ps += ps;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/ranges.h"
 #include "base/terminal.h"
 #include "cosim/program/program_copies.h"
 #include "cosim/report/kernel_ranking.h"
@@ -42,8 +43,7 @@ std::string Named(const std::string& name, const ProgramChecks& checks) {
 std::string KernelTable(std::vector<KernelTotal> kernels, uint64_t device_ps,
                         const ProgramChecks& checks) {
   if (kernels.empty()) return "";
-  std::stable_sort(kernels.begin(), kernels.end(),
-                   [](const auto& a, const auto& b) { return a.device_ps > b.device_ps; });
+  StableSort(kernels, [](const auto& a, const auto& b) { return a.device_ps > b.device_ps; });
   trace::Table table({"kernel", "launches", "time", "of all", "bound by", "arithmetic", "memory"});
   for (size_t i = 0; i < std::min(kernels.size(), kKernelsShown); ++i) {
     const KernelTotal& kernel = kernels[i];
@@ -158,8 +158,8 @@ Verdict VerdictOf(const RunResult& result, const ProgramChecks& checks) {
   }
   for (const NextStep& step : NextStepsOf(result)) verdict.next.push_back(ToText(step));
   verdict.files.emplace_back("report", result.out_dir + "/report.json");
-  const bool kept = std::any_of(checks.kernels.begin(), checks.kernels.end(),
-                                [](const auto& check) { return !check.second.kept.empty(); });
+  const bool kept =
+      AnyFits(checks.kernels, [](const auto& check) { return !check.second.kept.empty(); });
   if (kept) verdict.files.emplace_back("kernels", result.out_dir + "/kernels");
   if (!result.trace_path.empty()) {
     verdict.files.emplace_back("page", result.out_dir + "/report.html");

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/reference_functions.h"
 #include "cosim/tensors/reference_numbers.h"
@@ -94,9 +95,8 @@ std::vector<double> ConstantsOf(const OpFunc& op, const compiler::SuperDsc& dsc,
                                 const std::string& step) {
   std::vector<double> values;
   for (const compiler::OpFuncConstant& constant : op.constants) {
-    const auto found =
-        std::find_if(dsc.constants.begin(), dsc.constants.end(),
-                     [&](const compiler::SdscConstant& c) { return c.name == constant.name; });
+    const auto found = FindIf(
+        dsc.constants, [&](const compiler::SdscConstant& c) { return c.name == constant.name; });
     if (found != dsc.constants.end()) {
       values.push_back(DeviceValue(found->format, found->bits));
     } else if (constant.fallback) {

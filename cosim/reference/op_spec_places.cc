@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/op_spec_memory.h"
 #include "model/contract/memory_map.h"
@@ -28,12 +29,11 @@ using SymbolValues = std::map<std::string, int64_t>;
 bool IsSumOfTerms(const Expression& expression) {
   if (compiler::FreeSymbols(expression).size() < 2) return true;
   const auto& operands = expression.operands;
-  if (expression.kind == Expression::Kind::kAdd)
-    return std::all_of(operands.begin(), operands.end(), IsSumOfTerms);
+  if (expression.kind == Expression::Kind::kAdd) return AllFit(operands, IsSumOfTerms);
   if (expression.kind != Expression::Kind::kMultiply) return false;
   const auto varies = [](const Expression& e) { return !compiler::FreeSymbols(e).empty(); };
   return std::count_if(operands.begin(), operands.end(), varies) == 1 &&
-         std::all_of(operands.begin(), operands.end(), IsSumOfTerms);
+         AllFit(operands, IsSumOfTerms);
 }
 
 // The device coordinates of one argument as one number of bytes.
@@ -129,7 +129,7 @@ OpSpecPlace Place(const OpSpec& op, const TensorArg& arg, const std::vector<int6
 
 bool OpSpecPlace::Walks(size_t symbol) const {
   const std::vector<int64_t>& offsets = offset[symbol];
-  return std::any_of(offsets.begin(), offsets.end(), [](int64_t bytes) { return bytes != 0; });
+  return AnyFits(offsets, [](int64_t bytes) { return bytes != 0; });
 }
 
 OpSpecPlace PlaceOf(const OpSpec& op, const TensorArg& arg,

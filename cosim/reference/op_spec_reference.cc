@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/ranges.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/matmul_block.h"
 #include "cosim/reference/op_spec_functions.h"
@@ -87,7 +88,7 @@ class OpSpecReference::Execution {
       const auto walks = [&](const Operand& operand) { return operand.place.Walks(symbol); };
       if (walks(operands_.back())) {
         kept.push_back(symbol);
-      } else if (std::any_of(operands_.begin(), operands_.end(), walks)) {
+      } else if (AnyFits(operands_, walks)) {
         folded.push_back(symbol);
       }
     }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/ranges.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -135,7 +137,7 @@ CardResponse QueueWatch::Answered(driver::FunctionId function, driver::IoAddress
 
 bool QueueWatch::Overlapped(driver::FunctionId function, const IoRange& range) const {
   const auto& outstanding = queues_.at(function).outstanding;
-  return std::any_of(outstanding.begin(), outstanding.end(), [&](const auto& operation) {
+  return AnyFits(outstanding, [&](const auto& operation) {
     return operation.second.to_host && Overlap(operation.second.range, range);
   });
 }

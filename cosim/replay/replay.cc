@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/replay/queue_watch.h"
 #include "cosim/replay/read_rules.h"
 #include "cosim/replay/replay_response.h"
@@ -263,10 +264,9 @@ class Replayer {
 
   std::deque<Arrived>::iterator Find(const Record& record) {
     std::deque<Arrived>& arrived = arrived_[record.function];
-    return std::find_if(arrived.begin(), arrived.end(),
-                        [sequence = ResponseOf(record).sequence](const Arrived& a) {
-                          return a.response.response.sequence == sequence;
-                        });
+    return FindIf(arrived, [sequence = ResponseOf(record).sequence](const Arrived& a) {
+      return a.response.response.sequence == sequence;
+    });
   }
   bool IsHere(const Record& record) { return Find(record) != arrived_[record.function].end(); }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
+#include "base/ranges.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_tasks.h"
 
@@ -161,8 +162,7 @@ std::vector<RankedKernel> RankedKernels(const RunResult& result, uint64_t window
       Estimate(kernel);
     }
   }
-  std::stable_sort(ranked.begin(), ranked.end(),
-                   [](const RankedKernel& a, const RankedKernel& b) { return a.gain > b.gain; });
+  StableSort(ranked, [](const RankedKernel& a, const RankedKernel& b) { return a.gain > b.gain; });
   return ranked;
 }
 

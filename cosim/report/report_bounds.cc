@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
 
@@ -26,8 +27,8 @@ Json BusesJson(const Usage& usage) {
   uint64_t total = usage.channel_busy_ps, check = 0;
   std::vector<std::pair<const char*, uint64_t>> parts;
   for (const char* cause : {"row_miss", "turnaround", "refresh", "bank_group", "ecc_check"}) {
-    const auto lost = std::find_if(usage.lost.begin(), usage.lost.end(),
-                                   [cause](const LostTime& time) { return time.cause == cause; });
+    const auto lost =
+        FindIf(usage.lost, [cause](const LostTime& time) { return time.cause == cause; });
     const uint64_t ps = lost == usage.lost.end() ? 0 : lost->ps;
     parts.emplace_back(cause, ps);
     if (std::string(cause) == "ecc_check") {

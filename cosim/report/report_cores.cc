@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/ranges.h"
 #include "cosim/config/effect.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/report/report_usage.h"
@@ -95,8 +96,7 @@ std::optional<LateCore> LateCoreOf(const RunResult& result) {
   if (usage == result.kernel_usages.end() || usage->second.core_ends.size() < 2)
     return std::nullopt;
   std::vector<CoreEnd> ends = usage->second.core_ends;
-  std::stable_sort(ends.begin(), ends.end(),
-                   [](const CoreEnd& a, const CoreEnd& b) { return a.end_ps < b.end_ps; });
+  StableSort(ends, [](const CoreEnd& a, const CoreEnd& b) { return a.end_ps < b.end_ps; });
   LateCore late;
   late.kernel = longest->name;
   late.core = ends.back().core;

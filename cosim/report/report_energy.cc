@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "base/time_units.h"
 #include "cosim/report/nanoseconds.h"
 #include "traces/text.h"
@@ -131,8 +131,7 @@ Kernels KernelsOfModel(const RunResult& result) {
   for (const flex::CompletedOperation& operation : result.launches) {
     const auto kernel = result.kernel_usages.find(operation.correlation);
     if (kernel == result.kernel_usages.end()) continue;
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const Group& other) { return other.name == operation.name; });
+    auto group = FindIf(groups, [&](const Group& other) { return other.name == operation.name; });
     if (group == groups.end()) group = groups.insert(groups.end(), {operation.name, 0, {}});
     ++group->launches;
     group->activity = group->activity + kernel->second.activity;
@@ -178,8 +177,7 @@ std::string JoulesText(double joules) {
 // "idle 66.4 %, busy 20.1 %, ..."; the largest first.
 std::string PartsText(const Energy& energy) {
   std::vector<Part> parts(kParts.begin(), kParts.end());
-  std::stable_sort(parts.begin(), parts.end(),
-                   [&](const Part& a, const Part& b) { return energy.*a.of > energy.*b.of; });
+  StableSort(parts, [&](const Part& a, const Part& b) { return energy.*a.of > energy.*b.of; });
   const double total = energy.Total();
   std::vector<std::string> texts;
   for (const Part& part : parts) {

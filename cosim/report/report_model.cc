@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/ranges.h"
 #include "base/time_units.h"
 #include "cosim/measure/usage.h"
 #include "cosim/report/nanoseconds.h"
@@ -65,8 +66,8 @@ std::optional<ModelTimes> ModelTimesOf(const RunResult& result) {
       times.layer_ps[static_cast<size_t>(tasks[i].layer)] += kernel.finished_ps - end;
     end = kernel.finished_ps;
     times.kernels_ps += ps;
-    auto part = std::find_if(times.parts.begin(), times.parts.end(),
-                             [&](const ModelPart& other) { return other.name == tasks[i].part; });
+    auto part =
+        FindIf(times.parts, [&](const ModelPart& other) { return other.name == tasks[i].part; });
     if (part == times.parts.end())
       part = times.parts.insert(times.parts.end(), ModelPart{tasks[i].part});
     ++part->launches;

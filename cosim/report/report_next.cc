@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/ranges.h"
 #include "cosim/report/kernel_ranking.h"
 #include "cosim/report/report_advice.h"
 #include "cosim/report/report_cores.h"
@@ -39,8 +40,7 @@ bool HasRtl(const model::CardConfig& card) {
 }
 
 void SortByGain(std::vector<NextStep>& steps) {
-  std::stable_sort(steps.begin(), steps.end(),
-                   [](const NextStep& a, const NextStep& b) { return a.gain > b.gain; });
+  StableSort(steps, [](const NextStep& a, const NextStep& b) { return a.gain > b.gain; });
 }
 
 // Estimates, the largest first.
@@ -101,8 +101,7 @@ std::vector<NextStep> NextSteps(const RunResult& result) {
                 steps.end());
   }
   SortByGain(steps);
-  const auto end = std::find_if(steps.begin(), steps.end(),
-                                [](const NextStep& step) { return step.gain < kWorthSaying; });
+  const auto end = FindIf(steps, [](const NextStep& step) { return step.gain < kWorthSaying; });
   steps.erase(end, steps.end());
   const std::optional<NextStep> kernel = KernelStep(result, result.LaunchPs(), "what-if --kernels");
   const size_t others = kernel ? kSteps - 1 : kSteps;

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "base/terminal.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_advice.h"
@@ -61,7 +62,7 @@ std::string UnitTable(const RunResult& result, size_t width) {
     group.bytes += unit.bytes;
   }
   std::vector<std::pair<std::string, Group>> rows(groups.begin(), groups.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+  StableSort(rows, [](const auto& a, const auto& b) {
     return a.second.busy_ps * b.second.units > b.second.busy_ps * a.second.units;
   });
   constexpr size_t kRows = 8;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "cosim/report/report_bounds.h"
 #include "cosim/report/report_tasks.h"
 #include "traces/text.h"
@@ -94,7 +95,7 @@ std::string LostText(const Usage& usage) {
   for (const LostTime& time : usage.lost) {
     if (time.ps > 0) causes.push_back(&time);
   }
-  std::stable_sort(causes.begin(), causes.end(), [&](const LostTime* a, const LostTime* b) {
+  StableSort(causes, [&](const LostTime* a, const LostTime* b) {
     return LostShare(*a, usage) > LostShare(*b, usage);
   });
   if (causes.size() > kLostCauses) causes.resize(kLostCauses);
@@ -115,8 +116,7 @@ std::string LoadsText(const LoadTimes& loads) {
                                                          {loads.partners_ps, "partners"},
                                                          {loads.lx_ps, "the LX port"}};
   if (loads.TotalPs() == 0) return "";
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  StableSort(parts, [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<std::string> texts;
   for (const auto& [ps, name] : parts) {
     const double share = Share(static_cast<double>(ps), static_cast<double>(loads.TotalPs()));

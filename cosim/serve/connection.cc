@@ -5,12 +5,13 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <utility>
+
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -197,8 +198,8 @@ void Connection::Ask(Command command, std::string_view payload, Answer answer) {
 
 void Connection::CheckPatience() {
   const Clock::time_point latest = Clock::now() - kCommandPatience;
-  if (std::any_of(questions_.begin(), questions_.end(),
-                  [latest](const auto& question) { return question.second.asked <= latest; }))
+  if (AnyFits(questions_,
+              [latest](const auto& question) { return question.second.asked <= latest; }))
     Fail("the client does not answer a DMA command");
 }
 

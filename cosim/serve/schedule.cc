@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ranges.h"
 #include "model/common/transfer.h"
 
 namespace spyre::cosim {
@@ -39,19 +40,18 @@ bool Schedule::AllWait(const Functions& functions) {
     if (seen_.size() < expected) seen_.insert(name);
   all_have_come_ = seen_.size() >= expected;
   return all_have_come_ && !clients.empty() &&
-         std::all_of(clients.begin(), clients.end(), [](const auto& c) { return c.second; });
+         AllFit(clients, [](const auto& c) { return c.second; });
 }
 
 bool Schedule::AnyWaits(const Functions& functions) {
-  return std::any_of(functions.begin(), functions.end(),
-                     [](const auto& function) { return function->waiting(); });
+  return AnyFits(functions, [](const auto& function) { return function->waiting(); });
 }
 
 // Only what happens by itself may happen then: nobody's sleep comes to its end because nothing else
 // is left.
 bool Schedule::OthersSleep(const Functions& functions) {
   if (options_.program == 0) return false;
-  const bool moves = std::any_of(functions.begin(), functions.end(), [this](const auto& function) {
+  const bool moves = AnyFits(functions, [this](const auto& function) {
     return function->waiting() && (!function->waits_for_interrupt() || !card_.idle());
   });
   if (!moves || others_sleep_) return moves;
@@ -88,7 +88,7 @@ uint64_t Schedule::LimitPs() const {
 }
 
 void Schedule::LookForLate(const Functions& functions) {
-  const bool owed = std::any_of(functions.begin(), functions.end(), [](const auto& function) {
+  const bool owed = AnyFits(functions, [](const auto& function) {
     return function->connection() != nullptr && function->connection()->owes_answers();
   });
   if (!owed) late_.reset();
@@ -96,8 +96,8 @@ void Schedule::LookForLate(const Functions& functions) {
 }
 
 bool Schedule::HasBegun(const Functions& functions) {
-  if (!begin_ && std::any_of(functions.begin(), functions.end(),
-                             [](const auto& function) { return function->client() != nullptr; }))
+  if (!begin_ &&
+      AnyFits(functions, [](const auto& function) { return function->client() != nullptr; }))
     begin_ = Begin{Clock::now(), model::NowPs()};
   return begin_.has_value();
 }

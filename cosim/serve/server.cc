@@ -8,7 +8,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/interrupt.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -128,8 +128,8 @@ void Server::Listen(size_t card, unsigned function) {
 }
 
 bool Server::Connected() const {
-  return std::any_of(functions_.begin(), functions_.end(),
-                     [](const auto& function) { return function->connection() != nullptr; });
+  return AnyFits(functions_,
+                 [](const auto& function) { return function->connection() != nullptr; });
 }
 
 // While the card ran, clients may have been lost, and commands may have come between the answers to

@@ -10,6 +10,8 @@
 #include "base/build_info/build_info.h"
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
+#include "base/ranges.h"
 #include "cosim/report/nanoseconds.h"
 #include "cosim/session/card_reading.h"
 #include "model/common/transfer.h"
@@ -115,8 +117,8 @@ std::string ServedReport::ReportJson() const {
                      {"kernels", kernels}});
   }
   const Json report = {{"program", result_.description},
-                       {"build", Json::parse(ToJson(ThisBuild()))},
-                       {"config", Json::parse(ToJson(result_.config))},
+                       {"build", JsonOf(ToJson(ThisBuild()))},
+                       {"config", JsonOf(ToJson(result_.config))},
                        {"sim_time_ns", Ns(result_.sim_ps)},
                        {"lost_clients", lost_},
                        {"cards", cards},
@@ -125,7 +127,7 @@ std::string ServedReport::ReportJson() const {
                          {"records", result_.trace_records},
                          {"dropped", result_.trace_dropped},
                          {"digest", fmt::format("{:016x}", result_.trace_digest)}}}};
-  return report.dump(2) + "\n";
+  return DumpJson(report, 2) + "\n";
 }
 
 std::string ServedReport::Summary() const {
@@ -134,7 +136,7 @@ std::string ServedReport::Summary() const {
   for (size_t i = 0; i < cards_.size(); ++i) {
     std::vector<std::pair<std::string, Kernel>> kernels(cards_[i].kernels.begin(),
                                                         cards_[i].kernels.end());
-    std::stable_sort(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+    StableSort(kernels, [](const auto& a, const auto& b) {
       return a.second.device_ps > b.second.device_ps;
     });
     for (size_t k = 0; k < std::min(kernels.size(), kKernelsShown); ++k) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/workload/resolve.h"
 #include "driver/physical_function.h"
 #include "model/contract/memory_map.h"
@@ -30,8 +31,7 @@ void CardGroup::Barrier(size_t rank) {
   const uint64_t mine = ++arrivals_[rank];
   programs_.WaitFor("every card to come as far", [this, mine] {
     return arrivals_.size() == places_.size() &&
-           std::all_of(arrivals_.begin(), arrivals_.end(),
-                       [mine](const auto& other) { return other.second >= mine; });
+           AllFit(arrivals_, [mine](const auto& other) { return other.second >= mine; });
   });
 }
 

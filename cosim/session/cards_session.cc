@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/session/card_collective.h"
 #include "cosim/session/card_reading.h"
 #include "cosim/session/session_run.h"
@@ -59,8 +59,7 @@ class CardsSession : public SessionRun {
   size_t Output() {
     const std::vector<WorkloadTensor>& tensors = members_[0]->run->workload().tensors();
     const auto is_output = [](const WorkloadTensor& tensor) { return tensor.is_output; };
-    return static_cast<size_t>(std::find_if(tensors.begin(), tensors.end(), is_output) -
-                               tensors.begin());
+    return static_cast<size_t>(FindIf(tensors, is_output) - tensors.begin());
   }
   const WorkloadTensor& OutputTensor() { return members_[0]->run->workload().tensors()[Output()]; }
 

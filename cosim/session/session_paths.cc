@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/session/session_paths.h"
 
-#include <algorithm>
 #include <unordered_map>
 #include <utility>
+
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 
@@ -25,8 +26,7 @@ trace::RunResults FollowPaths(RunResult& result,
   for (const flex::CompletedOperation& operation : completed) {
     if (operation.opcode == Opcode::COMPUTE && operation.executed) computes.push_back(&operation);
   }
-  std::stable_sort(computes.begin(), computes.end(),
-                   [](const auto* a, const auto* b) { return a->started_ps < b->started_ps; });
+  StableSort(computes, [](const auto* a, const auto* b) { return a->started_ps < b->started_ps; });
   for (size_t i = 0; i < computes.size(); ++i) result.kernel_numbers[computes[i]->correlation] = i;
 
   trace::RunResults results;

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -100,10 +102,10 @@ void AddUp(RunResult& result) {
   for (const ListCollective& collective : result.list_collectives)
     if (collective.verification)
       Add(result.verification, *collective.verification, collective.name);
-  std::stable_sort(result.launches.begin(), result.launches.end(),
-                   [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
-                     return a.finished_ps < b.finished_ps;
-                   });
+  StableSort(result.launches,
+             [](const flex::CompletedOperation& a, const flex::CompletedOperation& b) {
+               return a.finished_ps < b.finished_ps;
+             });
 }
 
 }  // namespace spyre::cosim

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/slurm/command.h"
 #include "cosim/slurm/task_list.h"
 
@@ -40,8 +41,7 @@ std::string Complaint(const CommandResult& result) {
 }
 
 bool IsNumber(std::string_view text) {
-  return !text.empty() &&
-         std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return !text.empty() && AllFit(text, [](char c) { return c >= '0' && c <= '9'; });
 }
 
 std::vector<std::string> FieldsOf(const std::string& line) {

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
+
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -19,9 +20,9 @@ bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7
 }  // namespace
 
 std::string ShellQuote(const std::string& text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), IsHarmless)) return text;
+  if (!text.empty() && AllFit(text, IsHarmless)) return text;
   std::string word;
-  if (std::none_of(text.begin(), text.end(), IsControl)) {
+  if (NoneFits(text, IsControl)) {
     // Nothing has a meaning between single quotes; a single quote itself stands outside of them.
     for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
     return "'" + word + "'";

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/toml_json.h"
 
 namespace spyre::cosim {
@@ -47,9 +48,8 @@ bool IsAllowed(const Field& field, const Json& value) {
       std::holds_alternative<ChoiceRef>(field.value))
     return IsAllowedText(value, field.choices);
   if (std::holds_alternative<std::vector<std::string>*>(field.value)) {
-    return value.is_array() && std::all_of(value.begin(), value.end(), [&](const Json& item) {
-             return IsAllowedText(item, field.choices);
-           });
+    return value.is_array() &&
+           AllFit(value, [&](const Json& item) { return IsAllowedText(item, field.choices); });
   }
   return true;  // tables of free form: their readers check them
 }
@@ -57,15 +57,14 @@ bool IsAllowed(const Field& field, const Json& value) {
 }  // namespace
 
 const Field* ConfigKeys::Find(const std::string& key) const {
-  const auto found = std::find_if(fields_.begin(), fields_.end(), [&](const Field& field) {
+  const auto found = FindIf(fields_, [&](const Field& field) {
     return field.key == key || (HasFreeNames(field) && IsBelow(key, field.key));
   });
   return found == fields_.end() ? nullptr : &*found;
 }
 
 bool ConfigKeys::IsTable(const std::string& key) const {
-  return std::any_of(fields_.begin(), fields_.end(),
-                     [&](const Field& field) { return IsBelow(field.key, key); });
+  return AnyFits(fields_, [&](const Field& field) { return IsBelow(field.key, key); });
 }
 
 void ConfigKeys::RefuseKey(const std::string& place, const std::string& key) const {

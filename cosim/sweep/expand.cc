@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/sweep/config_keys.h"
 
@@ -88,8 +89,8 @@ class GridExpander {
       return swept != keys_.end() ? point.values[static_cast<size_t>(swept - keys_.begin())]
                                   : base_values_.at(key);
     };
-    return std::all_of(grid_.where.begin(), grid_.where.end(),
-                       [&](const Condition& condition) { return condition.Holds(value_of); });
+    return AllFit(grid_.where,
+                  [&](const Condition& condition) { return condition.Holds(value_of); });
   }
 
   // False: it is not one of the points.

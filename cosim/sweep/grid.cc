@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "cosim/sweep/config_keys.h"
@@ -37,7 +38,7 @@ std::vector<Entry> EntriesOf(const toml::table& table) {
   std::vector<std::pair<toml::source_position, Entry>> placed;
   for (const auto& [key, node] : table)
     placed.push_back({key.source().begin, {std::string(key.str()), &node}});
-  std::stable_sort(placed.begin(), placed.end(), [](const auto& a, const auto& b) {
+  StableSort(placed, [](const auto& a, const auto& b) {
     return std::make_tuple(a.first.line, a.first.column) <
            std::make_tuple(b.first.line, b.first.column);
   });
@@ -316,7 +317,7 @@ class GridReader {
 
   // Keys with dots bring tables together that stand apart in the file; its order is that of places.
   void TakeAxes() {
-    std::stable_sort(axes_.begin(), axes_.end(), [](const auto& a, const auto& b) {
+    StableSort(axes_, [](const auto& a, const auto& b) {
       return std::make_tuple(a.first.line, a.first.column) <
              std::make_tuple(b.first.line, b.first.column);
     });

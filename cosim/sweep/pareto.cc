@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <numeric>
 
+#include "base/ranges.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -25,8 +27,7 @@ std::vector<bool> ParetoFront(const std::vector<std::vector<double>>& values) {
   std::iota(order.begin(), order.end(), size_t{0});
   // Whatever dominates a point comes before it in this order, and so does something on the front
   // that dominates it.
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return values[a] < values[b]; });
+  StableSort(order, [&](size_t a, size_t b) { return values[a] < values[b]; });
   std::vector<size_t> front;
   for (const size_t i : order) {
     // If there are two objectives, the last point of the front has the least second one.

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "base/interrupt.h"
+#include "base/ranges.h"
 #include "cosim/slurm/cluster.h"
 #include "cosim/slurm/task_list.h"
 #include "cosim/sweep/slurm_job.h"
@@ -54,8 +55,7 @@ bool IsInQueue(const SweepJob& job) {
         job.job.id, answer.message)
         .Subject("--slurm");
   }
-  return std::any_of(answer.tasks.begin(), answer.tasks.end(),
-                     [](const auto& task) { return !HasEnded(task.second.state); });
+  return AnyFits(answer.tasks, [](const auto& task) { return !HasEnded(task.second.state); });
 }
 
 // Nothing if no point is missing.
@@ -157,9 +157,8 @@ std::string TasksText(const PlannedSweep& planned, const SweepJob& job, const Jo
 std::string EndText(const PlannedSweep& planned, const SweepOptions& options, const SweepJob& job,
                     const JobEnd& end) {
   const size_t missing = PointsToRun(planned, Shard()).size();
-  const bool all_completed = std::all_of(end.tasks.begin(), end.tasks.end(), [](const auto& task) {
-    return task.second.state == "COMPLETED";
-  });
+  const bool all_completed =
+      AllFit(end.tasks, [](const auto& task) { return task.second.state == "COMPLETED"; });
   if (all_completed && missing == 0) return "";
   std::string text = TasksText(planned, job, end);
   if (!end.lost.empty()) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/interrupt.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -87,8 +88,8 @@ JobEnd WaitForJob(const SlurmJob& job, const std::vector<uint64_t>& tasks,
     pause(period);
     ThrowIfInterrupted();
   }
-  const bool all_known = std::all_of(end.tasks.begin(), end.tasks.end(),
-                                     [](const auto& task) { return HasEnded(task.second.state); });
+  const bool all_known =
+      AllFit(end.tasks, [](const auto& task) { return HasEnded(task.second.state); });
   if (all_known) return end;
   const SlurmTasks remembered = AskAccounting(job);
   for (auto& [number, task] : end.tasks) {

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "base/verdict.h"
 #include "cosim/slurm/shell_quote.h"
 #include "traces/path_causes.h"
@@ -58,8 +59,7 @@ std::vector<std::string> ReasonsOf(const SweepResults& results, bool infeasible)
       ++counts[fmt::format("{}: {}", Name(row.result.status), row.result.reason)];
   }
   std::vector<std::pair<std::string, size_t>> reasons(counts.begin(), counts.end());
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  StableSort(reasons, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::vector<std::string> texts;
   texts.reserve(reasons.size());
   for (const auto& [reason, count] : reasons)
@@ -77,7 +77,7 @@ std::vector<const SweepRow*> Front(const SweepResults& results) {
       std::find(results.keys.begin(), results.keys.end(), first) == results.keys.end();
   if (by_figure) {
     const double sign = results.objectives.front().more_is_better ? -1 : 1;
-    std::stable_sort(front.begin(), front.end(), [&](const SweepRow* a, const SweepRow* b) {
+    StableSort(front, [&](const SweepRow* a, const SweepRow* b) {
       return sign * a->result.Number(first) < sign * b->result.Number(first);
     });
   }
@@ -128,7 +128,7 @@ Verdict VerdictOf(const PlannedSweep& planned, const SweepResults& results,
     verdict.right = Rightness::kRight;
     verdict.checked = "every point that ended was run with data and compared";
   }
-  if (std::any_of(results.rows.begin(), results.rows.end(), wrong)) {
+  if (AnyFits(results.rows, wrong)) {
     verdict.right = Rightness::kWrong;
     verdict.checked = "numbers of points are wrong";
   }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "traces/text.h"
 
 namespace spyre::cosim {
@@ -76,8 +77,7 @@ const std::vector<Figure>& TextFigures() {
 
 size_t NumberFigure(const std::string& name) {
   const std::vector<Figure>& figures = NumberFigures();
-  const auto found = std::find_if(figures.begin(), figures.end(),
-                                  [&](const Figure& figure) { return figure.name == name; });
+  const auto found = FindIf(figures, [&](const Figure& figure) { return figure.name == name; });
   if (found != figures.end()) return static_cast<size_t>(found - figures.begin());
   std::vector<std::string> names;
   names.reserve(figures.size());

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
+
 namespace spyre::cosim {
 
 FixedKeys::FixedKeys(const std::vector<std::string>& sets) {
@@ -14,7 +16,7 @@ FixedKeys::FixedKeys(const std::vector<std::string>& sets) {
 }
 
 bool FixedKeys::Has(const std::string& key) const {
-  return std::any_of(keys_.begin(), keys_.end(), [&](const std::string& fixed) {
+  return AnyFits(keys_, [&](const std::string& fixed) {
     return key == fixed || key.rfind(fixed + ".", 0) == 0;
   });
 }

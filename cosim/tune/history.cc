@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "cosim/plots/assets.h"
 #include "cosim/plots/page.h"
 #include "cosim/trials/csv.h"
@@ -70,8 +70,7 @@ std::vector<std::pair<std::string, uint64_t>> ReasonsOf(const TuneResult& result
   for (const TuneTrial& trial : result.search.trials)
     if (!trial.result.ended()) ++counts[trial.result.reason];
   std::vector<std::pair<std::string, uint64_t>> reasons(counts.begin(), counts.end());
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  StableSort(reasons, [](const auto& a, const auto& b) { return a.second > b.second; });
   return reasons;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/config/effect.h"
 #include "cosim/workload/resolve.h"
 
@@ -71,8 +72,7 @@ ListSpace::ListSpace(const RunConfig& config, const FixedKeys& fixed, ApplyPlan 
   const std::vector<Field> fields = Fields(copy);
   for (const Choice& choice : kChoices) {
     if (fixed.Has(choice.key)) continue;
-    const auto field = std::find_if(fields.begin(), fields.end(),
-                                    [&](const Field& one) { return one.key == choice.key; });
+    const auto field = FindIf(fields, [&](const Field& one) { return one.key == choice.key; });
     if (field == fields.end()) throw InternalError("{}: there is no such key", choice.key);
     knobs_.push_back({field->key, ValuesOf(*field), field->ValueText(), choice.is_ranked});
   }
@@ -133,8 +133,7 @@ Ranking ListSpace::Ranked() const {
   ranking.plans.clear();
   size_t most = 0;
   for (auto& [mode, plans] : by_mode) {
-    std::stable_sort(plans.begin(), plans.end(),
-                     [](const Ranked& a, const Ranked& b) { return a.bytes < b.bytes; });
+    StableSort(plans, [](const Ranked& a, const Ranked& b) { return a.bytes < b.bytes; });
     most = std::max(most, plans.size());
   }
   for (size_t place = 0; place < most; ++place) {

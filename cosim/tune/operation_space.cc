@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ranges.h"
 #include "base/round_up.h"
 #include "runtime/compiler/codegen/expected_time.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
@@ -274,7 +275,7 @@ Ranking OperationSpace::Ranked() const {
       all.push_back({value, Launches(tile), std::move(plan)});
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const Ranked& a, const Ranked& b) {
+  StableSort(all, [](const Ranked& a, const Ranked& b) {
     return std::tie(a.value, a.launches) < std::tie(b.value, b.launches);
   });
   Ranking ranking;

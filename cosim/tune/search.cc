@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "base/ranges.h"
+
 namespace spyre::cosim {
 namespace {
 
@@ -36,8 +38,8 @@ class Searcher {
     TrySpace();
     std::set<size_t> expanded;
     while (Left() > 0) {
-      const auto next = std::find_if(result_.best.begin(), result_.best.end(),
-                                     [&](size_t trial) { return expanded.count(trial) == 0; });
+      const auto next =
+          FindIf(result_.best, [&](size_t trial) { return expanded.count(trial) == 0; });
       if (next != result_.best.end()) {
         expanded.insert(*next);
         TryNearby(result_.trials[*next].plan);
@@ -114,8 +116,7 @@ class Searcher {
   // On the timed card, the best of fast trials, at most so many and none with a score beyond the
   // limit.
   void TryBest(Stage stage, std::vector<size_t> fast, uint64_t count, double limit) {
-    std::stable_sort(fast.begin(), fast.end(),
-                     [&](size_t a, size_t b) { return ScoreOf(a) < ScoreOf(b); });
+    StableSort(fast, [&](size_t a, size_t b) { return ScoreOf(a) < ScoreOf(b); });
     std::vector<Plan> plans;
     for (const size_t trial : fast) {
       if (plans.size() == count || ScoreOf(trial) > limit) break;

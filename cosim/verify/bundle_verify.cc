@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/reference/bundle_reference.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/verify/error_meter.h"
@@ -177,7 +178,7 @@ std::string FirstOverflow(const LaunchedBundle& launched, const std::vector<Host
       launched.bundle, launched.dimensions, memory, [&](const BoundStep& step, bool done) {
         if (!found.empty()) return;
         if (!done) {
-          within = std::all_of(step.inputs.begin(), step.inputs.end(), [&](const auto& operand) {
+          within = AllFit(step.inputs, [&](const auto& operand) {
             return CountBeyond(*step.dsc, operand, memory).beyond == 0;
           });
           return;

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/verify/rounding_limits.h"
 #include "model/contract/formats.h"
 
@@ -20,8 +20,7 @@ class DecoderValues {
       : tensors_(tensors), inputs_(inputs), linear_weights_(linear_weights) {}
 
   size_t Place(const std::string& name) const {
-    const auto found = std::find_if(tensors_.begin(), tensors_.end(),
-                                    [&](const auto& tensor) { return tensor.name == name; });
+    const auto found = FindIf(tensors_, [&](const auto& tensor) { return tensor.name == name; });
     if (found == tensors_.end()) throw InternalError("the model has no tensor '{}'", name);
     return static_cast<size_t>(found - tensors_.begin());
   }

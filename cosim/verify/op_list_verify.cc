@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "base/parallel.h"
+#include "base/ranges.h"
 #include "cosim/reference/graph_reference.h"
 #include "cosim/verify/bundle_verify.h"
 #include "cosim/verify/decisions.h"
@@ -39,8 +39,7 @@ namespace {
 
 // Position in the graph of the tensor with this name.
 int Find(const compiler::NamedGraph& graph, const std::string& name) {
-  const auto it = std::find_if(graph.tensors.begin(), graph.tensors.end(),
-                               [&](const auto& tensor) { return tensor.name == name; });
+  const auto it = FindIf(graph.tensors, [&](const auto& tensor) { return tensor.name == name; });
   return it == graph.tensors.end() ? -1 : static_cast<int>(it - graph.tensors.begin());
 }
 

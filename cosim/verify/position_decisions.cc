@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/ranges.h"
 #include "cosim/verify/rounding_limits.h"
 #include "runtime/compiler/list/dead_code.h"
 
@@ -92,8 +93,7 @@ std::set<int> PositionDecisions::Undecided(const std::map<int, DoubleTensor>& id
   }
   if (follows.empty()) return follows;
   for (const NamedOp& op : graph_.ops) {
-    if (std::any_of(op.inputs.begin(), op.inputs.end(),
-                    [&](int input) { return follows.count(input) != 0; }))
+    if (AnyFits(op.inputs, [&](int input) { return follows.count(input) != 0; }))
       follows.insert(op.output);
   }
   std::set<int> outputs;

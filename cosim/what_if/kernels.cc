@@ -12,6 +12,8 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/json_text.h"
+#include "base/ranges.h"
 #include "base/verdict.h"
 #include "cosim/config/effect.h"
 #include "cosim/trials/progress.h"
@@ -80,21 +82,20 @@ std::vector<Question> QuestionsOf(const RunConfig& config, double factor) {
 }
 
 const TrialKernel* Find(const std::vector<TrialKernel>& kernels, const std::string& name) {
-  const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                  [&](const TrialKernel& kernel) { return kernel.name == name; });
+  const auto found =
+      FindIf(kernels, [&](const TrialKernel& kernel) { return kernel.name == name; });
   return found == kernels.end() ? nullptr : &*found;
 }
 
 void SortByGain(KernelsAnswer& answer) {
   for (KernelAnswer& kernel : answer.kernels) {
-    std::stable_sort(kernel.changes.begin(), kernel.changes.end(),
-                     [](const KernelChange& a, const KernelChange& b) { return a.gain > b.gain; });
+    StableSort(kernel.changes,
+               [](const KernelChange& a, const KernelChange& b) { return a.gain > b.gain; });
   }
-  std::stable_sort(answer.kernels.begin(), answer.kernels.end(),
-                   [](const KernelAnswer& a, const KernelAnswer& b) {
-                     if (a.changes.empty() != b.changes.empty()) return b.changes.empty();
-                     return a.Gain() > b.Gain();
-                   });
+  StableSort(answer.kernels, [](const KernelAnswer& a, const KernelAnswer& b) {
+    if (a.changes.empty() != b.changes.empty()) return b.changes.empty();
+    return a.Gain() > b.Gain();
+  });
 }
 
 std::vector<TrialResult> Simulate(const WhatIfOptions& options, size_t count,
@@ -239,7 +240,7 @@ Json ProgramReportIn(const std::string& directory) {
   const fs::path path = fs::path(directory) / "report.json";
   std::error_code error;
   if (!fs::is_directory(directory, error) || !fs::is_regular_file(path, error)) return nullptr;
-  Json report = Json::parse(ReadFile(path.string(), "report", kMaxReportBytes), nullptr, false);
+  Json report = JsonIfAny(ReadFile(path.string(), "report", kMaxReportBytes));
   if (!report.is_object() || !report.contains("program")) return nullptr;
   return report;
 }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -126,8 +127,8 @@ bool IsWanted(const std::string& key, const std::string& wanted) {
 void CheckWanted(const std::vector<std::string>& wanted, const std::vector<std::string>& keys,
                  const Parameters& parameters) {
   for (const std::string& word : wanted) {
-    const bool is_known = std::any_of(keys.begin(), keys.end(),
-                                      [&](const std::string& key) { return IsWanted(key, word); });
+    const bool is_known =
+        AnyFits(keys, [&](const std::string& key) { return IsWanted(key, word); });
     if (!is_known) {
       throw BadInput(
           "what-if: {} is not a number of [card] or [host], nor of the [switch] of several cards{}",
@@ -179,10 +180,9 @@ Parameters ParametersOf(const RunConfig& config, const std::vector<std::string>&
                                (has_switch && StartsWith(field.key, "switch."))))
       continue;
     keys.push_back(field.key);
-    const bool is_wanted =
-        wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& word) {
-          return IsWanted(field.key, word);
-        });
+    const bool is_wanted = wanted.empty() || AnyFits(wanted, [&](const std::string& word) {
+                             return IsWanted(field.key, word);
+                           });
     if (!is_wanted) continue;
     if (std::string reason = ReasonLeftOut(config, field, effect); !reason.empty()) {
       parameters.left_out.push_back({field.key, std::move(reason)});

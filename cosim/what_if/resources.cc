@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/ranges.h"
 #include "cosim/trials/progress.h"
 #include "traces/path_causes.h"
 #include "traces/text.h"
@@ -38,9 +39,8 @@ Verdict VerdictOf(const BoundAnswer& answer) {
                       : fmt::format("{}: it gains most, {:.1f} % (simulated)",
                                     trace::ResourceText(by), 100 * answer.resources.front().gain);
   const std::string& named = answer.base.texts.front();
-  const auto of_path =
-      std::find_if(answer.resources.begin(), answer.resources.end(),
-                   [&](const ResourceAnswer& resource) { return resource.resource == named; });
+  const auto of_path = FindIf(
+      answer.resources, [&](const ResourceAnswer& resource) { return resource.resource == named; });
   if (named != by && of_path != answer.resources.end()) {
     verdict.notes.push_back(fmt::format("the critical path is longest on {}, which gains {:.1f} %",
                                         trace::ResourceText(named), 100 * of_path->gain));
@@ -151,9 +151,8 @@ BoundAnswer AskResources(const WhatIfOptions& options, const ConfigReader& reade
     if (resource.result.ended() && Window(answer.base) > 0)
       resource.gain = 1 - Window(resource.result) / Window(answer.base);
   }
-  std::stable_sort(
-      answer.resources.begin(), answer.resources.end(),
-      [](const ResourceAnswer& a, const ResourceAnswer& b) { return a.gain > b.gain; });
+  StableSort(answer.resources,
+             [](const ResourceAnswer& a, const ResourceAnswer& b) { return a.gain > b.gain; });
   return answer;
 }
 

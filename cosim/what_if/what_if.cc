@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/trials/progress.h"
 
 namespace spyre::cosim {
@@ -82,11 +83,10 @@ void Sort(WhatIf& what_if) {
   const auto worst = [&](const Answer& answer) {
     return std::max(CostOf(what_if, answer.faster), CostOf(what_if, answer.slower));
   };
-  std::stable_sort(what_if.answers.begin(), what_if.answers.end(),
-                   [&](const Answer& a, const Answer& b) {
-                     if (best(a) != best(b)) return best(a) < best(b);
-                     return worst(a) > worst(b);
-                   });
+  StableSort(what_if.answers, [&](const Answer& a, const Answer& b) {
+    if (best(a) != best(b)) return best(a) < best(b);
+    return worst(a) > worst(b);
+  });
 }
 
 void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ostream& messages,
@@ -109,12 +109,11 @@ void AskPairs(const WhatIfOptions& options, const ConfigReader& reader, std::ost
   }
   std::vector<TrialResult> results = Run(options, reader, changes, messages);
   for (size_t i = 0; i < results.size(); ++i) what_if.pairs[i].result = std::move(results[i]);
-  std::stable_sort(what_if.pairs.begin(), what_if.pairs.end(),
-                   [&](const PairAnswer& a, const PairAnswer& b) {
-                     const double sign = SignOf(what_if);
-                     return sign * (ChangeOf(what_if, a.result) - ExpectedOf(what_if, a)) <
-                            sign * (ChangeOf(what_if, b.result) - ExpectedOf(what_if, b));
-                   });
+  StableSort(what_if.pairs, [&](const PairAnswer& a, const PairAnswer& b) {
+    const double sign = SignOf(what_if);
+    return sign * (ChangeOf(what_if, a.result) - ExpectedOf(what_if, a)) <
+           sign * (ChangeOf(what_if, b.result) - ExpectedOf(what_if, b));
+  });
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/ranges.h"
 #include "base/terminal.h"
 #include "cosim/what_if/what_if.h"
 #include "traces/text.h"
@@ -180,10 +181,9 @@ std::string ToText(const WhatIf& what_if, size_t width) {
                   IsOfWindow(what_if) ? std::string(" from first to last launch operation")
                                       : fmt::format(", {}", what_if.figure.description));
   text += SinglesText(what_if, width);
-  const bool has_threshold =
-      std::any_of(what_if.answers.begin(), what_if.answers.end(), [&](const Answer& answer) {
-        return answer.parameter.direction == Direction::kEither && HasEffect(what_if, answer);
-      });
+  const bool has_threshold = AnyFits(what_if.answers, [&](const Answer& answer) {
+    return answer.parameter.direction == Direction::kEither && HasEffect(what_if, answer);
+  });
   if (has_threshold) text += "  * a threshold: \"faster\" is larger\n";
   text += PairsText(what_if, width) + Wrap(RefusedText(what_if), width);
   text += Wrap(NoEffectText(what_if), width);

@@ -13,13 +13,14 @@
 #include "base/files.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/arguments/bundle_shapes.h"
+#include "cosim/workload/input_data.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/verify/bundle_verify.h"
 #include "cosim/verify/op_list_verify.h"
 #include "cosim/verify/op_spec_verify.h"
 #include "cosim/verify/padding_reads.h"
-#include "cosim/workload/input_data.h"
 #include "cosim/workload/kernel_run.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
 #include "runtime/compiler/bundle/bundle_indices.h"
@@ -66,10 +67,9 @@ std::vector<ArgumentUse> Bind(Bundle& bundle,
 
 // A name that may be a file's.
 std::string FileName(const std::string& name, size_t position, const std::set<std::string>& taken) {
-  const bool usable =
-      !name.empty() && name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
-      });
+  const bool usable = !name.empty() && name.front() != '.' && AllFit(name, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';
+  });
   return usable && taken.count(name) == 0 ? name : fmt::format("arg_{}", position);
 }
 

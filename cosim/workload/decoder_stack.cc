@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/workload/decoder_kernels.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
 
@@ -73,8 +73,8 @@ class StackBuilder {
 
   // Equal kernels have equal names.
   size_t Kernel(DecoderKernel kernel) {
-    const auto same = std::find_if(stack_.kernels.begin(), stack_.kernels.end(),
-                                   [&](const auto& other) { return other.name == kernel.name; });
+    const auto same =
+        FindIf(stack_.kernels, [&](const auto& other) { return other.name == kernel.name; });
     if (same != stack_.kernels.end()) return static_cast<size_t>(same - stack_.kernels.begin());
     stack_.kernels.push_back(std::move(kernel));
     return stack_.kernels.size() - 1;

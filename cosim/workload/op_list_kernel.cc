@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/workload/op_list_kernel.h"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
+#include "base/ranges.h"
 #include "cosim/workload/op_list_workload.h"
 #include "model/contract/program.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
@@ -31,8 +31,7 @@ OpListKernel CompileOpListKernel(const RunConfig& config, const compiler::NamedG
   for (const int output : graph.outputs) {
     const std::string& tensor = graph.tensors[static_cast<size_t>(output)].name;
     const auto& planned = result.primitives.tensors;
-    const auto same = std::find_if(planned.begin(), planned.end(),
-                                   [&](const auto& other) { return other.name == tensor; });
+    const auto same = FindIf(planned, [&](const auto& other) { return other.name == tensor; });
     kernel.output_sticks.push_back(same->stick);
   }
   compiler::Bundle bundle =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cosim/workload/op_list_loops.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -88,9 +88,7 @@ class Expander {
   static bool IsLoop(const Json& entry) {
     return entry.is_object() && (entry.contains("for_each") || entry.contains("sequential"));
   }
-  static bool HasLoop(const Json& entries) {
-    return std::any_of(entries.begin(), entries.end(), IsLoop);
-  }
+  static bool HasLoop(const Json& entries) { return AnyFits(entries, IsLoop); }
 
   // after: outputs that each of the entries comes after. Returns the entries' own.
   std::vector<std::string> ExpandAll(const Json& entries, const std::string& where, int depth,

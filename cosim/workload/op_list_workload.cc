@@ -14,6 +14,7 @@
 #include "base/json_reader.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/toml_json.h"
 #include "cosim/config/toml_text.h"
 #include "cosim/workload/bundle_workload.h"
@@ -266,8 +267,7 @@ std::shared_ptr<const compiler::NamedGraph> WithTilesOfSums(
       hint.ops = {static_cast<int>(i)};
       for (const compiler::DimHint& loop : tile.dim_hints) {
         if (!loop.is_reduction) continue;
-        const auto dim = std::find_if(list.dims.begin(), list.dims.end(),
-                                      [&](const auto& one) { return one.name == loop.dim; });
+        const auto dim = FindIf(list.dims, [&](const auto& one) { return one.name == loop.dim; });
         if (dim != list.dims.end())
           hint.slices.push_back({static_cast<int>(dim - list.dims.begin()), loop.count});
       }

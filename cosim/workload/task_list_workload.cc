@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "cosim/config/effect.h"
 #include "cosim/verify/task_list_verify.h"
 #include "cosim/workload/bundle_workload.h"
@@ -167,16 +168,16 @@ class TaskListPlanner {
     places_.assign(graph_->tensors.size(), -1);
     for (size_t i = 0; i < graph_->tensors.size(); ++i) {
       if (graph_->tensors[i].origin != NamedTensor::Origin::kInput && !IsOfHost(i)) continue;
-      const auto same =
-          std::find_if(planned.tensors.begin(), planned.tensors.end(),
-                       [&](const auto& other) { return other.name == graph_->tensors[i].name; });
+      const auto same = FindIf(planned.tensors, [&](const auto& other) {
+        return other.name == graph_->tensors[i].name;
+      });
       if (same != planned.tensors.end()) sticks_[i] = same->stick;  // dimensions are the same
     }
   }
 
   // Computed by the host.
   bool IsOfHost(size_t tensor) const {
-    return std::any_of(graph_->ops.begin(), graph_->ops.end(), [&](const NamedOp& op) {
+    return AnyFits(graph_->ops, [&](const NamedOp& op) {
       return op.on_host && !compiler::IsCollective(op) && op.output == static_cast<int>(tensor);
     });
   }

@@ -3,10 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "model/card/check_card.h"
 
 namespace spyre::model {
@@ -125,8 +124,7 @@ void Card::DeclareFaults() {
   faults_ = std::make_unique<FaultInjector>(config_.faults);
   fault_port_ = {faults_.get(), telemetry_.get()};
   const auto any = [this](std::initializer_list<FaultSite> sites) {
-    return std::any_of(sites.begin(), sites.end(),
-                       [this](FaultSite site) { return faults_->Has(site); });
+    return AnyFits(sites, [this](FaultSite site) { return faults_->Has(site); });
   };
   if (any({FaultSite::kMemory})) memory_->SetFaults(fault_port_);
   if (any({FaultSite::kRing})) ring_->SetFaults(fault_port_);

@@ -3,9 +3,8 @@
 
 #include <contract/registers.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/common/clock.h"
 #include "model/common/elf_image.h"
 #include "model/contract/memory_map.h"
@@ -84,8 +83,7 @@ void CheckVpd(const VpdConfig& vpd) {
   const auto check = [](const char* key, const std::string& text) {
     constexpr size_t kMost = 32;
     const auto printable = [](char c) { return c >= ' ' && c <= '~'; };
-    if (!text.empty() && text.size() <= kMost && std::all_of(text.begin(), text.end(), printable))
-      return;
+    if (!text.empty() && text.size() <= kMost && AllFit(text, printable)) return;
     throw BadInput("{} = \"{}\": give 1 to {} printable ASCII characters", key, text, kMost);
   };
   check("card.vpd.part_number", vpd.part_number);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/ranges.h"
 #include "model/common/transfer.h"
 
 namespace spyre::model {
@@ -105,7 +106,7 @@ void FaultMoments::FlipBit(const FaultSpec& fault) {
     blocks_.management.FlipBit(seed);
   } else {
     const auto rtl = [](Core* core) { return core->rtl_pt_array() != nullptr; };
-    const auto core = std::find_if(blocks_.cores.begin(), blocks_.cores.end(), rtl);
+    const auto core = FindIf(blocks_.cores, rtl);
     if (core != blocks_.cores.end()) (*core)->FlipPtBit(seed);
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/common/performance_counters.h"
 
-#include <algorithm>
+#include "base/ranges.h"
 
 namespace spyre::model {
 
@@ -42,8 +42,8 @@ void PerformanceCounters::Begin(unsigned function, const WorkDone& work, uint64_
 }
 
 void PerformanceCounters::End(const WorkDone& work, uint64_t now_ps) {
-  const auto ended = std::find_if(running_.begin(), running_.end(),
-                                  [&](const Running& running) { return running.work == &work; });
+  const auto ended =
+      FindIf(running_, [&](const Running& running) { return running.work == &work; });
   if (ended == running_.end()) return;
   if (!ended->orphan) {
     Group& group = functions_[ended->function];

@@ -2,9 +2,9 @@
 // Program to text, in the form that assembler.cc reads.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
+#include "base/ranges.h"
 #include "model/contract/op_table.h"
 #include "model/contract/program.h"
 #include "model/contract/program_check.h"
@@ -17,7 +17,7 @@ void PutCoreRegisters(const Program& program, std::string& out) {
   if (width != kCoreRegisters) out += fmt::format(".core_width {}\n", width);
   for (size_t core = 0; core < program.core_registers.size(); ++core) {
     const auto& row = program.core_registers[core];
-    const bool zero = std::all_of(row.begin(), row.end(), [](int64_t v) { return v == 0; });
+    const bool zero = AllFit(row, [](int64_t v) { return v == 0; });
     if (zero && core != 0) continue;  // row 0 always: it tells "all zero" from "no rows"
     out += fmt::format(".core {}:", core);
     // Zeros at the end of a wide row are left out.

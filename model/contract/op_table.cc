@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/contract/op_table.h"
 
-#include <algorithm>
+#include "base/ranges.h"
 
 namespace spyre {
 
@@ -135,8 +135,7 @@ const OpInfo* FindOp(uint8_t op) {
 
 const OpInfo* FindOp(std::string_view mnemonic) {
   const auto& table = OpTable();
-  auto it = std::find_if(table.begin(), table.end(),
-                         [&](const OpInfo& info) { return info.mnemonic == mnemonic; });
+  auto it = FindIf(table, [&](const OpInfo& info) { return info.mnemonic == mnemonic; });
   return it == table.end() ? nullptr : &*it;
 }
 

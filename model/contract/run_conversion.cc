@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/host_conversion.h"
 #include "model/contract/stick_layout.h"
 
@@ -189,8 +190,7 @@ void RunBox(const StridedBox& box, const Side& from, const Side& to, ConvertBloc
   // that both sides of the copy go on in memory, rather than one of them jump at every run.
   std::vector<Dimension> dims = Merged(box);
   // Elements that go to the same place go there in order: the last one stays.
-  const bool meet =
-      std::any_of(dims.begin(), dims.end(), [](const Dimension& d) { return d.to == 0; });
+  const bool meet = AnyFits(dims, [](const Dimension& d) { return d.to == 0; });
   if (meet) dims.insert(dims.begin() + 1, 2, {1, 0, 0});
   dims.resize(std::max<size_t>(dims.size(), 3), {1, 0, 0});
   const Runs runs(from, to, convert, dims[0], dims[1]);

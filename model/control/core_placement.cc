@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
 #include "model/common/transfer.h"
 
 namespace spyre::model {
@@ -61,8 +62,7 @@ bool CorePlacement::Take(Job& job, uint32_t core_mask, uint32_t cost) {
 }
 
 void CorePlacement::Free(const Job& job) {
-  const auto mine = std::find_if(taken_.begin(), taken_.end(),
-                                 [&job](const Taken& taken) { return taken.job == &job; });
+  const auto mine = FindIf(taken_, [&job](const Taken& taken) { return taken.job == &job; });
   if (mine == taken_.end()) return;
   busy_ &= ~mine->partitions;
   const auto partitions = static_cast<uint64_t>(__builtin_popcount(mine->partitions));
@@ -81,7 +81,7 @@ void CorePlacement::Grant() {
     Job& job = *waiting->job;
     uint32_t wanted = 0;
     const std::vector<Place> places = Places(job.function, waiting->core_mask);
-    const auto free = std::find_if(places.begin(), places.end(), [&](const Place& place) {
+    const auto free = FindIf(places, [&](const Place& place) {
       wanted |= place.partitions;
       return (place.partitions & (busy_ | kept)) == 0;
     });

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/ranges.h"
 #include "model/common/transfer.h"
 #include "model/contract/memory_map.h"
 
@@ -31,9 +32,8 @@ UnitStatistics Scaled(UnitStatistics unit, double factor) {
 }
 
 bool MarksSteps(const Program& program) {
-  return std::any_of(program.sections.begin(), program.sections.end(), [](const Section& section) {
-    return std::any_of(section.code.begin(), section.code.end(),
-                       [](const Instruction& in) { return in.op == Op::kMark; });
+  return AnyFits(program.sections, [](const Section& section) {
+    return AnyFits(section.code, [](const Instruction& in) { return in.op == Op::kMark; });
   });
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ranges.h"
 #include "model/rtl/rtl_blocks.h"
 
 namespace spyre::model {
@@ -194,9 +195,9 @@ void RtlControlProcessor::Step(uint64_t now_ps) {
     unsigned function = 0;
     while (function < count && !GiveCommand(function, now_ps)) ++function;
     input_ = function < count;  // there may be more
-    commands_ = input_ || NextArrival() != UINT64_MAX ||
-                std::any_of(functions_.begin(), functions_.end(),
-                            [](const FunctionState& state) { return !state.doorbells.empty(); });
+    commands_ =
+        input_ || NextArrival() != UINT64_MAX ||
+        AnyFits(functions_, [](const FunctionState& state) { return !state.doorbells.empty(); });
   }
   if (!ended_.empty()) {
     rtl_->EndOperation(ended_.front(), ports_[ended_.front()]->operation.response);
@@ -260,7 +261,7 @@ void RtlControlProcessor::TakeOperation(const ControlRtl::Taken& taken) {
   const auto mine = [&](const Pending& pending) {
     return pending.node.function == taken.node.function && pending.node.slot == taken.node.slot;
   };
-  const auto found = std::find_if(pending_.begin(), pending_.end(), mine);
+  const auto found = FindIf(pending_, mine);
   if (found != pending_.end()) {  // else its function was reset
     if (operation.engine == kImmediate) {
       operation.block = found->block;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "base/ranges.h"
+
 namespace spyre::model {
 
 TimedControlProcessor::TimedControlProcessor(const sc_core::sc_module_name& name,
@@ -64,7 +66,7 @@ bool TimedControlProcessor::busy(unsigned function) const {
   const auto mine = [&](const OperationPtr& operation) { return operation->function == function; };
   const FunctionState& state = functions_[function];
   return state.fetched != state.queue.submission_tail || state.pending > 0 || Runs(function) ||
-         std::any_of(finished_.begin(), finished_.end(), mine);
+         AnyFits(finished_, mine);
 }
 
 void TimedControlProcessor::StopQueue(unsigned function, Status why) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 
+#include "base/ranges.h"
 #include "model/core/sequencer.h"
 
 namespace spyre::model {
@@ -174,7 +175,7 @@ std::optional<ProgramSurvey> SurveyProgram(const Program& program, const CoreLim
 
 bool ReachesOnly(const ProgramSurvey& survey, const std::vector<uint64_t>& table,
                  const std::function<bool(uint64_t, uint64_t, bool)>& allows) {
-  return std::all_of(survey.reaches.begin(), survey.reaches.end(), [&](const MemoryReach& reach) {
+  return AllFit(survey.reaches, [&](const MemoryReach& reach) {
     const uint64_t base = reach.entry == kNoEntry ? 0 : table[reach.entry];
     return allows(base + static_cast<uint64_t>(reach.begin),
                   static_cast<uint64_t>(reach.end - reach.begin), reach.write);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ranges.h"
 #include "model/contract/op_table.h"
 
 namespace spyre::model {
@@ -38,7 +39,7 @@ void CoreUnit::SetPace(uint64_t ps, uint64_t percent) {
 void CoreUnit::Start(Job& job) {
   const uint32_t bit = 1u << core_.PositionIn(job);
   const auto& sections = job.program->sections;
-  const bool has_work = std::any_of(sections.begin(), sections.end(), [&](const Section& section) {
+  const bool has_work = AnyFits(sections, [&](const Section& section) {
     return section.unit == kind_ && (section.core_mask & bit) != 0;
   });
   if (!has_work) return;

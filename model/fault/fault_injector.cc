@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
+
+#include "base/ranges.h"
 
 namespace spyre::model {
 namespace {
@@ -70,8 +71,7 @@ FaultInjector::FaultInjector(std::vector<FaultSpec> faults)
 }
 
 bool FaultInjector::Has(FaultSite site) const {
-  return std::any_of(states_.begin(), states_.end(),
-                     [site](const State& state) { return state.site == site; });
+  return AnyFits(states_, [site](const State& state) { return state.site == site; });
 }
 
 Injection* FaultInjector::Strike(FaultSite site, const FaultEvent& event, uint64_t now_ps,

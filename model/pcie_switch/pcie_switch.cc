@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/pcie_switch/pcie_switch.h"
 
-#include <algorithm>
 #include <string>
+
+#include "base/ranges.h"
 
 namespace spyre::model {
 namespace {
@@ -40,7 +41,7 @@ bool PcieSwitch::ForbidPeer(size_t from, uint16_t function, uint64_t address) {
   const auto is_it = [&](const Port::Range& range) {
     return range.function == function && range.address == address;
   };
-  const auto found = std::find_if(ranges.begin(), ranges.end(), is_it);
+  const auto found = FindIf(ranges, is_it);
   if (found == ranges.end()) return false;
   ranges.erase(found);
   return true;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/control_block.h"
 
 namespace spyre::flex {
@@ -111,8 +112,8 @@ void HazardGuard::Act(const std::vector<Hazard>& hazards, uint32_t stream, bool 
         "and wait for it before the second, or synchronize between them",
         stream, ToString(hazards.front()));
   }
-  if (joined && std::any_of(hazards.begin(), hazards.end(),
-                            [this](const Hazard& hazard) { return IsRunning(hazard.earlier); })) {
+  if (joined &&
+      AnyFits(hazards, [this](const Hazard& hazard) { return IsRunning(hazard.earlier); })) {
     throw BadInput(
         "stream {}: no wait can come between an operation and the one it is joined to: {}; state "
         "the accesses of all with the first",

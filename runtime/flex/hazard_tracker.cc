@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ranges.h"
+
 namespace spyre::flex {
 namespace {
 
@@ -26,7 +28,7 @@ void Add(std::vector<AccessRanges::Range>& ranges, uint64_t begin, uint64_t end)
 class Found {
  public:
   void Add(HazardKind kind, const HazardOperation& earlier, uint64_t begin, uint64_t end) {
-    const auto same = std::find_if(pairs_.begin(), pairs_.end(), [&](const Pair& pair) {
+    const auto same = FindIf(pairs_, [&](const Pair& pair) {
       return pair.kind == kind && pair.earlier->stream == earlier.stream &&
              pair.earlier->correlation == earlier.correlation;
     });

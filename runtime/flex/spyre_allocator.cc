@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::flex {
 namespace {
@@ -184,7 +185,7 @@ void SpyreAllocator::Release(const Allocation& retired) {
     return block.offset == RawOffset(retired.handle) &&
            SpaceOf(retired.handle) == &spaces_[block.space];
   };
-  const auto at = std::find_if(retired_.begin(), retired_.end(), is_it);
+  const auto at = FindIf(retired_, is_it);
   const Retired block = *at;
   retired_.erase(at);
   Give(block);
@@ -197,7 +198,7 @@ void SpyreAllocator::Give(const Retired& block) {
 
 void SpyreAllocator::Reclaim(uint64_t passed) {
   const auto waits = [passed](const Retired& block) { return block.ticket > passed; };
-  const auto first = std::find_if(retired_.begin(), retired_.end(), waits);
+  const auto first = FindIf(retired_, waits);
   const std::vector<Retired> free(retired_.begin(), first);
   retired_.erase(retired_.begin(), first);
   for (const Retired& block : free) Give(block);
@@ -223,10 +224,9 @@ std::string SpyreAllocator::WhyNot(const DeviceHandle& handle) const {
     return "it belongs to another context, or to one that was closed";
   }
   const auto lives = [id](const Space& space) {
-    return std::any_of(space.ids.begin(), space.ids.end(),
-                       [id](const auto& block) { return block.second == id; });
+    return AnyFits(space.ids, [id](const auto& block) { return block.second == id; });
   };
-  if (id != 0 && std::none_of(spaces_.begin(), spaces_.end(), lives)) return "its memory was freed";
+  if (id != 0 && NoneFits(spaces_, lives)) return "its memory was freed";
   const Space* space = SpaceOf(handle);
   if (space != nullptr && space->blocks.Find(RawOffset(handle))) {
     return "it lies in another allocation than the one that it was made for";

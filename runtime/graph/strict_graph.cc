@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::runtime {
 namespace {
@@ -101,8 +102,7 @@ class StrictGraph::Workers {
  public:
   Workers(const SimulationWorkers& workers, uint32_t pools) {
     const bool known = workers.by_pool.size() == pools;
-    if (pools > 1 && known &&
-        std::all_of(workers.by_pool.begin(), workers.by_pool.end(), [](auto n) { return n > 0; })) {
+    if (pools > 1 && known && AllFit(workers.by_pool, [](auto n) { return n > 0; })) {
       ends_ = workers.by_pool;
     }
     uint64_t sum = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::runtime {
 namespace {
@@ -20,13 +21,11 @@ bool IsUnrecorded(const flex::Event& event) {
 
 }  // namespace
 
-bool ProgramReplica::IsFree() const {
-  return !taken_ && std::all_of(ends_.begin(), ends_.end(), IsOver);
-}
+bool ProgramReplica::IsFree() const { return !taken_ && AllFit(ends_, IsOver); }
 
 // Never recorded: the launch failed while it was enqueued. Only a reset ends that use.
 bool ProgramReplica::IsUsedBy(uint32_t caller) const {
-  return !taken_ && caller_ == caller && std::none_of(ends_.begin(), ends_.end(), IsUnrecorded);
+  return !taken_ && caller_ == caller && NoneFits(ends_, IsUnrecorded);
 }
 
 ProgramReplicas::ProgramReplicas(std::string name, std::vector<InitPacket> packets,
@@ -37,7 +36,7 @@ std::shared_ptr<ProgramReplica> ProgramReplicas::Take(const flex::FlexStream& ca
   flex::RuntimeContext& context = caller.context();
   const uint32_t index = caller.stream_index();
   const bool captured = context.Captures(caller);
-  auto at = std::find_if(replicas_.begin(), replicas_.end(), [&](const auto& replica) {
+  auto at = FindIf(replicas_, [&](const auto& replica) {
     return replica->IsFree() || (!captured && replica->IsUsedBy(index));
   });
   std::shared_ptr<ProgramReplica> replica =

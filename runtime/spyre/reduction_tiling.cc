@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 
 namespace spyre::runtime {
 namespace {
@@ -123,8 +124,7 @@ void CheckReducedShapes(const SpyreCompute& compute, const LaunchOptions& option
   const uint32_t reduced = 1u << plan.reduced;
   const std::string& name = plan.dimensions[static_cast<size_t>(plan.reduced)].name;
   for (const auto& [cut, shape] : plan.shapes) {
-    const bool staged =
-        std::any_of(shape.copies.begin(), shape.copies.end(), [](int copy) { return copy >= 0; });
+    const bool staged = AnyFits(shape.copies, [](int copy) { return copy >= 0; });
     const bool pads_sum = (cut & reduced) != 0 && !compute.accumulation;
     if (staged && (options.reduction == ReductionTiling::kLx || shape.copies.back() >= 0 ||
                    SlicesOf(compute, name) > 1 || pads_sum)) {
@@ -267,8 +267,7 @@ void TiledReduction::CheckMark(SpyreStream& stream, const Tile& tile, flex::Oper
       info.keep_alive, marks);
   if (!context_.options().timing_only) {
     info.then = [marks, mark = compute_.accumulation->mark, name = compute_.name] {
-      const auto lost =
-          std::find_if(marks->begin(), marks->end(), [&](uint16_t value) { return value != mark; });
+      const auto lost = FindIf(*marks, [&](uint16_t value) { return value != mark; });
       if (lost == marks->end()) return;
       constexpr auto kPerCore = static_cast<ptrdiff_t>(kStickBytes / sizeof(uint16_t));
       throw DeviceFault(

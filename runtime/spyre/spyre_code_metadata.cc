@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::runtime {
@@ -151,10 +152,9 @@ void ReadMetadata(const JsonReader& metadata, SpyreCode& code) {
     const JsonReader reductions = metadata.At("reduction_dims");
     code.reduction_dims = reductions.Strings();
     for (size_t i = 0; i < code.reduction_dims.size(); ++i) {
-      const bool known = std::any_of(
-          code.arguments.begin(), code.arguments.end(), [&](const TensorMetadata& tensor) {
-            return std::count(tensor.dims.begin(), tensor.dims.end(), code.reduction_dims[i]) > 0;
-          });
+      const bool known = AnyFits(code.arguments, [&](const TensorMetadata& tensor) {
+        return std::count(tensor.dims.begin(), tensor.dims.end(), code.reduction_dims[i]) > 0;
+      });
       if (!known) reductions.At(i).Fail("the name of a dimension of an argument is expected");
     }
   }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/spyre/launch_arguments.h"
 
 namespace spyre::runtime {
@@ -51,8 +52,8 @@ TileLauncher::TileLauncher(flex::RuntimeContext& context, const Operation& opera
     for (const Operation& kernel : *list) resources->memory.push_back(kernel.program());
   }
   for (size_t a = 0; a < tensors_.size(); ++a) {
-    const bool staged = std::any_of(plan_.shapes.begin(), plan_.shapes.end(),
-                                    [&](const auto& shape) { return shape.second.copies[a] >= 0; });
+    const bool staged =
+        AnyFits(plan_.shapes, [&](const auto& shape) { return shape.second.copies[a] >= 0; });
     if (!staged) continue;
     for (std::vector<Staging>& slot : staging_) {
       slot[a].tensor = AllocateTensor(context, compute.arguments[a].layout);

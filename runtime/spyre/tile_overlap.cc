@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/spyre/launch_arguments.h"
 
 namespace spyre::runtime {
@@ -24,8 +23,7 @@ bool Intersect(const TensorChunk& a, const TensorChunk& b) {
 bool ShareMemory(const SpyreTensor& a, const SpyreTensor& b) {
   const std::vector<TensorChunk> pieces = PiecesOf(b);
   for (const TensorChunk& piece : PiecesOf(a)) {
-    if (std::any_of(pieces.begin(), pieces.end(),
-                    [&](const TensorChunk& other) { return Intersect(piece, other); }))
+    if (AnyFits(pieces, [&](const TensorChunk& other) { return Intersect(piece, other); }))
       return true;
   }
   return false;

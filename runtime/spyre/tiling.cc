@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/spyre/launch_arguments.h"
 #include "runtime/spyre/reduction_tiling.h"
 
@@ -137,9 +138,8 @@ class Planner {
     if (options_.remainder == Remainder::kFail) CheckWhole(dimension);
     if (IsReduced(dimension) && dimension.size != dimension.tile)
       CheckReduced(compute_, options_, dimension.Text(), dimension.size, dimension.tile);
-    const auto known = std::find_if(seen_.begin(), seen_.end(), [&](const Seen& s) {
-      return s.dimension.name == dimension.name();
-    });
+    const auto known =
+        FindIf(seen_, [&](const Seen& s) { return s.dimension.name == dimension.name(); });
     if (known == seen_.end()) {
       seen_.push_back({{dimension.name(), dimension.tile, count, dimension.rest()},
                        dimension.size,
@@ -323,8 +323,7 @@ class Planner {
 }  // namespace
 
 bool Tile::staged() const {
-  return std::any_of(arguments.begin(), arguments.end(),
-                     [](const TileArgument& argument) { return argument.copy >= 0; });
+  return AnyFits(arguments, [](const TileArgument& argument) { return argument.copy >= 0; });
 }
 
 Tile TilingPlan::operator[](int64_t number) const {

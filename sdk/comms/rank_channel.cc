@@ -3,9 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::sdk {
 
@@ -23,8 +22,7 @@ RankChannel::Message RankChannel::Parse(const std::string& text) {
 
 bool RankChannel::Has(size_t from, std::string_view kind) const {
   const std::deque<Message>& waiting = waiting_.at(from);
-  return std::any_of(waiting.begin(), waiting.end(),
-                     [kind](const Message& message) { return message.kind == kind; });
+  return AnyFits(waiting, [kind](const Message& message) { return message.kind == kind; });
 }
 
 void RankChannel::Wait(size_t from, const std::string& waits_for) {
@@ -34,8 +32,7 @@ void RankChannel::Wait(size_t from, const std::string& waits_for) {
     return;
   }
   const std::deque<Message>& waiting = waiting_.at(from);
-  const auto called = std::find_if(waiting.begin(), waiting.end(),
-                                   [](const Message& message) { return !message.what.empty(); });
+  const auto called = FindIf(waiting, [](const Message& message) { return !message.what.empty(); });
   throw DeviceFault("rank {} waits for rank {} in {}, and nothing is left to happen; rank {} {}",
                     rank_, from, waits_for, from,
                     called == waiting.end()
@@ -46,8 +43,8 @@ void RankChannel::Wait(size_t from, const std::string& waits_for) {
 std::string RankChannel::Receive(size_t from, std::string_view kind, const std::string& waits_for) {
   while (!Has(from, kind)) Wait(from, waits_for);
   std::deque<Message>& waiting = waiting_.at(from);
-  const auto found = std::find_if(waiting.begin(), waiting.end(),
-                                  [kind](const Message& message) { return message.kind == kind; });
+  const auto found =
+      FindIf(waiting, [kind](const Message& message) { return message.kind == kind; });
   std::string body = std::move(found->body);
   waiting.erase(found);
   return body;

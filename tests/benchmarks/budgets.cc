@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::benchmarks {
 namespace {
@@ -91,8 +91,8 @@ std::string TransportTable(const Results& results) {
     rows += fmt::format("| {} |", what);
     for (const char* transport : {"in_process", "lockstep", "free"}) {
       const std::string name = fmt::format("{}/{}/real_time", benchmark, transport);
-      const auto found = std::find_if(results.measurements.begin(), results.measurements.end(),
-                                      [&](const Measurement& m) { return m.name == name; });
+      const auto found =
+          FindIf(results.measurements, [&](const Measurement& m) { return m.name == name; });
       if (found == results.measurements.end() || !found->Counter("card_ns")) return "";
       if (transport == std::string_view("in_process"))
         rows += fmt::format(" {} |", Figure(*found->Counter("card_ns") / 1000));

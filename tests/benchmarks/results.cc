@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::benchmarks {
 namespace {
@@ -81,9 +82,9 @@ Results ParseResults(std::string_view text, const std::string& name) {
       if (entry.value("run_type", "iteration") != "iteration") continue;
       if (entry.value("error_occurred", false)) continue;
       Measurement measurement = MeasurementOf(entry);
-      const auto known =
-          std::find_if(results.measurements.begin(), results.measurements.end(),
-                       [&](const Measurement& other) { return other.name == measurement.name; });
+      const auto known = FindIf(results.measurements, [&](const Measurement& other) {
+        return other.name == measurement.name;
+      });
       if (known == results.measurements.end()) {
         results.measurements.push_back(std::move(measurement));
       } else if (measurement.wall_ns < known->wall_ns) {

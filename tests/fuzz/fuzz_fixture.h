@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
 #include "bringup/ladder/raw_queue.h"
 #include "bringup/ladder/rung.h"
 #include "tests/fuzz/chaos.h"
@@ -67,7 +67,7 @@ class Fuzz : public bringup::Rung {
       if (own) continue;
       ASSERT_EQ(Peek(address), kCanaryWord) << "device memory at " << address;
     }
-    ASSERT_TRUE(std::all_of(guard_.begin(), guard_.end(), [](uint8_t b) { return b == kCanary; }))
+    ASSERT_TRUE(AllFit(guard_, [](uint8_t b) { return b == kCanary; }))
         << "host memory of another function";
   }
   // Every entry that was taken is answered, or the queue has stopped with a reason, or somebody is

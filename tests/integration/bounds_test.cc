@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
 #include "cosim/what_if/resources.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
@@ -147,7 +148,7 @@ TEST_P(ProgramBoundsTest, TheResourceThatIsNamedGainsMostInTheWholeProgram) {
   const json answer = json::parse(outcome.out);
   const json& resources = answer["resources"];
   EXPECT_EQ(resources.size(), cosim::Resources().size());
-  const auto named = std::find_if(resources.begin(), resources.end(), [&](const json& resource) {
+  const auto named = FindIf(resources, [&](const json& resource) {
     return resource["resource"] == answer["base"]["bound_by"];
   });
   ASSERT_NE(named, resources.end()) << answer["base"]["bound_by"];

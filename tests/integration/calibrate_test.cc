@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/ranges.h"
 #include "cosim/calibrate/calibrate_statistics.h"
 #include "cosim/report/report_trust.h"
 #include "tests/integration/accuracy_page.h"
@@ -229,8 +230,7 @@ TEST(FiguresOfTrust, AreThoseOfTheSample) {
   };
   constexpr size_t kCount = 1, kRms = 2, kTwoOfThree = 7;  // columns
   for (const MeasuredFamily& family : MeasuredFamilies()) {
-    const auto found = std::find_if(families.begin(), families.end(),
-                                    [&](const auto& of) { return of.name == family.name; });
+    const auto found = FindIf(families, [&](const auto& of) { return of.name == family.name; });
     ASSERT_NE(found, families.end()) << family.name;
     EXPECT_EQ(found->title, family.kernels);
     ASSERT_EQ(rows.count(family.kernels), 1u) << family.kernels;

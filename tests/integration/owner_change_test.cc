@@ -9,6 +9,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/ranges.h"
 #include "driver/host_buffer.h"
 #include "driver/pci.h"
 #include "model/pcie/config_layout.h"
@@ -217,7 +218,7 @@ TEST_P(OwnerChange, CopiesUnderWayDoNotReachTheMemoryOfTheNext) {
     }
     transport_->MapHostAt(kFirst, address, next.data(), next.size());
     transport_->Advance(1'000'000'000);
-    EXPECT_TRUE(std::all_of(next.begin(), next.end(), [](uint8_t byte) { return byte == 0; }))
+    EXPECT_TRUE(AllFit(next, [](uint8_t byte) { return byte == 0; }))
         << "reset after " << after_ps << " ps";
     transport_->UnmapHost(kFirst, address);
     Change();

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/ranges.h"
 #include "cosim/host/child_process.h"
 #include "cosim/session/session.h"
 #include "cosim/what_if/what_if.h"
@@ -99,7 +99,7 @@ TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
   }
   ASSERT_EQ(points.size(), 4u);
   for (const auto& [card, point] : points) {
-    const bool is_beaten = std::any_of(points.begin(), points.end(), [&](const auto& other) {
+    const bool is_beaten = AnyFits(points, [&](const auto& other) {
       return other.first != card && other.first.first <= card.first &&
              other.first.second <= card.second && other.second.first <= point.first;
     });

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
-#include <algorithm>
 #include <tuple>
 
+#include "base/ranges.h"
 #include "bringup/ladder/raw_queue.h"
 #include "tests/card_choices.h"
 #include "tests/integration/card_fixture.h"
@@ -311,9 +311,8 @@ TEST_F(Throttling, OverThePowerLimitCostsTimeAndIsLogged) {
   context_.reset();
   driver::Device physical(*transport_, 0);
   const std::vector<driver::RasRecord> records = driver::PhysicalFunction(physical).ReadErrorLog();
-  const auto found = std::find_if(records.begin(), records.end(), [](const auto& record) {
-    return record.code == RasCode::POWER_LIMIT;
-  });
+  const auto found =
+      FindIf(records, [](const auto& record) { return record.code == RasCode::POWER_LIMIT; });
   ASSERT_NE(found, records.end());
   EXPECT_EQ(found->severity, RasSeverity::INFO);
   EXPECT_GT(found->detail[0], 75'000u) << "mW";

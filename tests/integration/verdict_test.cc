@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 #include "traces/path_causes.h"
@@ -38,9 +39,8 @@ TEST_F(VerdictOfRunTest, ARunEndsInAVerdictOfAtMostTwelveLines) {
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   EXPECT_LE(lines.size(), 12u);
   const auto text_of = [&](const std::string& label) {
-    const auto found = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
-      return line.rfind(label + ":", 0) == 0;
-    });
+    const auto found =
+        FindIf(lines, [&](const std::string& line) { return line.rfind(label + ":", 0) == 0; });
     return found == lines.end() ? "" : *found;
   };
   EXPECT_EQ(lines.front(),

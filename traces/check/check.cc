@@ -10,6 +10,7 @@
 
 #include "base/joined.h"
 #include "base/printable.h"
+#include "base/ranges.h"
 #include "traces/critical_path.h"
 #include "traces/export/counters.h"
 #include "traces/intervals.h"
@@ -70,8 +71,7 @@ std::vector<const Record*> SlicesOf(const Trace& trace, const SliceMatch& match)
     if (trace.names[record.name].find(match.name) == std::string::npos) continue;
     slices.push_back(&record);
   }
-  std::stable_sort(slices.begin(), slices.end(),
-                   [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+  StableSort(slices, [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
   return slices;
 }
 
@@ -210,9 +210,9 @@ void JudgeBaseline(const Trace& trace, const RunResults& results, const Rule& ru
   }
   const Summary before = Summarize(base), now = Summarize(trace);
   for (const OperationSummary& old : before.operations) {
-    const auto found = std::find_if(
-        now.operations.begin(), now.operations.end(),
-        [&old](const OperationSummary& operation) { return operation.name == old.name; });
+    const auto found = FindIf(now.operations, [&old](const OperationSummary& operation) {
+      return operation.name == old.name;
+    });
     if (!old.is_kernel) continue;
     if (found == now.operations.end()) {
       judge.Problem(fmt::format("{} is not in the trace any more", old.name));
@@ -290,8 +290,7 @@ std::vector<RuleResult> CheckRules(const Trace& trace, const std::vector<Rule>& 
 }
 
 bool AllPassed(const std::vector<RuleResult>& results) {
-  return std::all_of(results.begin(), results.end(),
-                     [](const RuleResult& result) { return result.passed; });
+  return AllFit(results, [](const RuleResult& result) { return result.passed; });
 }
 
 std::string ToText(const std::vector<RuleResult>& results) {

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "traces/export/aiu_kernels.h"
 #include "traces/export/counters.h"
 #include "traces/lanes.h"
@@ -42,7 +43,7 @@ class AiuWriter {
     AddMemoryEvents();
     AddCounters();
     // Viewers and the tool read front to back; of two that begin together the longer is outside.
-    std::stable_sort(events_.begin(), events_.end(), [](const Event& a, const Event& b) {
+    StableSort(events_, [](const Event& a, const Event& b) {
       return a.ts_ns != b.ts_ns ? a.ts_ns < b.ts_ns : a.dur_ns > b.dur_ns;
     });
     const Json head = {
@@ -163,8 +164,7 @@ class AiuWriter {
           (name == "allocate" || name == "free"))
         changes.push_back(&record);
     }
-    std::stable_sort(changes.begin(), changes.end(),
-                     [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+    StableSort(changes, [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
     int64_t allocated = 0;
     for (const Record* record : changes) {
       const auto size = static_cast<int64_t>(record->bytes);
@@ -238,9 +238,8 @@ std::vector<IdealCycles> IdealCyclesOf(const Trace& trace) {
   const uint64_t first_round = calls.kernels.front().correlation;
   for (const AiuKernel& kernel : calls.kernels) {
     if (kernel.correlation != first_round) continue;  // the others are the same again
-    auto known = std::find_if(table.begin(), table.end(), [&kernel](const IdealCycles& entry) {
-      return entry.kernel == kernel.name;
-    });
+    auto known =
+        FindIf(table, [&kernel](const IdealCycles& entry) { return entry.kernel == kernel.name; });
     if (known == table.end()) {
       known = table.insert(table.end(), {kernel.name, {}, kernel.has_macs ? "matmul" : "vector"});
     }

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
 
@@ -68,8 +69,8 @@ void AssignRounds(AiuCalls& calls) {
     rounds.back().push_back(name);
     round[i] = rounds.size() - 1;
   }
-  const bool alike = std::all_of(rounds.begin(), rounds.end(),
-                                 [&rounds](const auto& other) { return other == rounds.front(); });
+  const bool alike =
+      AllFit(rounds, [&rounds](const auto& other) { return other == rounds.front(); });
   std::map<size_t, uint64_t> correlation;
   for (size_t i = 0; i < calls.kernels.size(); ++i) {
     AiuKernel& kernel = calls.kernels[i];
@@ -116,8 +117,7 @@ AiuCalls AiuCallsOf(const Trace& trace) {
                           StartsWith(trace.tracks[r.track].name, "stream ");
     if (is_block && r.end_ps / 1000 > r.start_ps / 1000) blocks.push_back(&r);
   }
-  std::stable_sort(blocks.begin(), blocks.end(),
-                   [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
+  StableSort(blocks, [](const Record* a, const Record* b) { return a->start_ps < b->start_ps; });
   AiuCalls calls;
   std::map<uint32_t, uint64_t> prepared_ns;  // by stream: when a correction began
   for (const Record* r : blocks) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "base/ranges.h"
 #include "traces/intervals.h"
 #include "traces/run_results.h"
 #include "traces/text.h"
@@ -39,7 +40,7 @@ class Curve {
     }
   }
   bool empty() const {
-    return std::all_of(amounts_.begin(), amounts_.end(), [](double a) { return a == 0; });
+    return AllFit(amounts_, [](double a) { return a == 0; });
   }
   // Amounts by period as means of `scale` times the amount per ps.
   std::vector<double> Means(double scale) const {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 
@@ -36,8 +37,7 @@ struct Runs {
 // Steps that go on where the run ends make it longer.
 Runs RunsOf(std::vector<StridedStep> steps) {
   Runs runs;
-  std::sort(steps.begin(), steps.end(),
-            [](const StridedStep& a, const StridedStep& b) { return a.stride < b.stride; });
+  StableSort(steps, [](const StridedStep& a, const StridedStep& b) { return a.stride < b.stride; });
   for (const StridedStep& step : steps) {
     if (step.stride == runs.bytes && runs.steps.empty()) {
       runs.bytes *= step.count;

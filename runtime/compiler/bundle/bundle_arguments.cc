@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
@@ -65,9 +66,8 @@ ArgumentUse UseOf(const MemoryUse& use) {
 }  // namespace
 
 std::vector<ArgumentUse> BindSegments(Bundle& bundle, std::optional<bool> pool_in_segment_0) {
-  const bool bound =
-      std::any_of(bundle.arguments.begin(), bundle.arguments.end(),
-                  [](const BundleArgument& a) { return a.kind != ArgumentKind::kDimension; });
+  const bool bound = AnyFits(
+      bundle.arguments, [](const BundleArgument& a) { return a.kind != ArgumentKind::kDimension; });
   if (bound) return ArgumentUses(bundle);
   MakeSymbolic(bundle);
   const std::map<int, MemoryUse> uses = MemoryUses(bundle);

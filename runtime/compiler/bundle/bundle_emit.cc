@@ -3,12 +3,12 @@
 // and the symbols for the addresses that the dialect leaves to the bundle.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
 #include <tuple>
 
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/ir/ir.h"
@@ -198,8 +198,7 @@ class Emitter {
   std::vector<int64_t> LoopStrides(const OpSpec& op, const TensorArg& arg) const {
     std::vector<int64_t> strides = LoopStrideBytes(op, arg, counts_.size());
     if (arg.memory != Memory::kLx) return strides;
-    if (arg.tile_advance &&
-        std::any_of(strides.begin(), strides.end(), [](int64_t s) { return s != 0; })) {
+    if (arg.tile_advance && AnyFits(strides, [](int64_t s) { return s != 0; })) {
       throw CompileError("NotImplementedError", "advancing_lx_tensor",
                          fmt::format("operation '{}': a tensor in LX advances in a loop", op.op))
           .Subject(op.op);
@@ -256,7 +255,7 @@ class Emitter {
     const auto [entry, is_new] = execute.symbols.emplace(id, address);
     if (is_new) return;
     std::vector<int64_t>& strides = entry->second.loop_stride;
-    if (std::all_of(strides.begin(), strides.end(), [](int64_t s) { return s == 0; })) {
+    if (AllFit(strides, [](int64_t s) { return s == 0; })) {
       strides = address.loop_stride;
     }
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
 
 namespace spyre::compiler {
@@ -40,10 +41,9 @@ int64_t KnownBytes(const std::vector<BundleAccess>& accesses, const BundleAccess
 int64_t IndexedRows(const Bundle& bundle, const BundleExecute& execute,
                     const std::function<int64_t(int argument)>& bytes) {
   const std::vector<BundleAccess> accesses = Accesses(bundle);
-  const auto indexed =
-      std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& access) {
-        return access.execute == &execute && IsIndexed(*access.tensor);
-      });
+  const auto indexed = FindIf(accesses, [&](const BundleAccess& access) {
+    return access.execute == &execute && IsIndexed(*access.tensor);
+  });
   if (indexed == accesses.end()) {
     throw BadInput("{}: an operation has an index tensor, and none that it chooses from",
                    bundle.name);

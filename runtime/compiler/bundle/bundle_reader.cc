@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/ranges.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "runtime/compiler/bundle/bundle_starts.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
@@ -63,11 +64,10 @@ fs::path Inside(const fs::path& directory, const std::string& file) {
     return BadInput("{}: {} '{}'; a path within the bundle's directory is expected",
                     (directory / kMlir).string(), why, file);
   };
-  const bool text = std::all_of(file.begin(), file.end(),
-                                [](char c) { return static_cast<unsigned char>(c) >= ' '; });
+  const bool text = AllFit(file, [](char c) { return static_cast<unsigned char>(c) >= ' '; });
   if (!text) throw refuse("a file name with control characters");
   if (name.is_absolute()) throw refuse("the absolute path");
-  if (std::any_of(name.begin(), name.end(), [](const fs::path& part) { return part == ".."; })) {
+  if (AnyFits(name, [](const fs::path& part) { return part == ".."; })) {
     throw refuse("a path with '..',");
   }
   std::error_code error;

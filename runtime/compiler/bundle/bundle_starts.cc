@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 
@@ -205,7 +206,7 @@ std::vector<std::string> ResolveConversionStarts(Bundle& bundle) {
   std::set<const SdscTensor*> said;
   for (const BundleAccess& access : accesses) {
     if (!ChangesWidth(*access.dsc) || !access.tensor->symbolic || StartsFit(access)) continue;
-    const auto other = std::find_if(accesses.begin(), accesses.end(), [&](const BundleAccess& a) {
+    const auto other = FindIf(accesses, [&](const BundleAccess& a) {
       return a.execute == access.execute && a.tensor != access.tensor;
     });
     if (other == accesses.end() || !StartsFit(*other)) continue;

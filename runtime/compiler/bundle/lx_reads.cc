@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/bundle/for_each_execute.h"
 
@@ -55,7 +56,7 @@ std::vector<LxRead> FindLxReads(const Bundle& bundle) {
       for (size_t core = 0; tensor.in_lx && core < dsc.cores.size(); ++core) {
         const LxBytes read = BytesOf(dsc, tensor, core);
         const std::vector<LxBytes>& there = written[dsc.cores[core]];
-        const bool some = std::any_of(there.begin(), there.end(), [&](const LxBytes& bytes) {
+        const bool some = AnyFits(there, [&](const LxBytes& bytes) {
           return bytes.begin < read.end && read.begin < bytes.end;
         });
         if (some) continue;

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <optional>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/bundle/bundle_accesses.h"
 #include "runtime/compiler/bundle/bundle_starts.h"
 #include "runtime/compiler/sdsc/sdsc_names.h"
@@ -32,11 +32,9 @@ int WalkedInSticks(const SuperDsc& dsc) {
   } else if (StickDim(b) >= 0 && Walks(b, StickDim(b)) && !Walks(out, StickDim(b))) {
     dim = StickDim(out);
   }
-  const bool outside =
-      dim >= 0 &&
-      std::any_of(dsc.tensors.begin(), dsc.tensors.end(), [&](const SdscTensor& tensor) {
-        return Walks(tensor, dim) && StickDim(tensor) != dim;
-      });
+  const bool outside = dim >= 0 && AnyFits(dsc.tensors, [&](const SdscTensor& tensor) {
+                         return Walks(tensor, dim) && StickDim(tensor) != dim;
+                       });
   return outside ? dim : -1;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/ops/op_funcs.h"
 #include "runtime/compiler/sdsc/sdsc_names.h"
 
@@ -81,7 +82,7 @@ class StepReader {
   bool Needed(int dim) const {
     if (dim == sum_in_blocks_) return true;
     const bool sticks = IsRestickifyFunc(dsc_.op) || Converts() || IsMatmulFunc(dsc_.op);
-    return std::any_of(tensors_.begin(), tensors_.end(), [&](int position) {
+    return AnyFits(tensors_, [&](int position) {
       const SdscTensor& tensor = dsc_.tensors[position];
       return TurnsDim(tensor) == dim || (sticks && StickDim(tensor) == dim);
     });
@@ -205,8 +206,7 @@ class StepReader {
         }
         address = bound.constant;
         const bool steps_in_stick =
-            std::any_of(bound.loop_stride.begin(), bound.loop_stride.end(),
-                        [](int64_t stride) { return stride % kStick != 0; });
+            AnyFits(bound.loop_stride, [](int64_t stride) { return stride % kStick != 0; });
         if (!operand.in_lx && (address % kStick != 0 || steps_in_stick)) {
           throw BadInput(
               "{}: {} begins {} bytes behind a stick on core {}{}; the card moves whole sticks",
@@ -224,8 +224,7 @@ class StepReader {
                      problem_.name, tensor.name);
     }
     const int64_t base = start[dsc_.cores.front()];
-    const bool same = std::all_of(dsc_.cores.begin(), dsc_.cores.end(),
-                                  [&](int core) { return start[core] == base; });
+    const bool same = AllFit(dsc_.cores, [&](int core) { return start[core] == base; });
     if (!same) {
       operand.start_column = columns_.Add(start);
     } else if (operand.address_entry < 0) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 
 namespace spyre::compiler {
@@ -138,7 +139,7 @@ class Indirect {
     }
     index_bytes_ = next;
     // The denser side of the box in memory that is not chosen at random.
-    std::stable_sort(sides_.begin(), sides_.end(), [](const BlockSide& a, const BlockSide& b) {
+    StableSort(sides_, [](const BlockSide& a, const BlockSide& b) {
       return a.indexed_stride < b.indexed_stride;
     });
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/codegen/work_split.h"
 
 namespace spyre::compiler {
@@ -285,8 +286,8 @@ KernelProblem ResolveProblem(const KernelSpec& spec, CoreColumns& columns) {
     // Members of a multicast differ in m or n: their loads must meet. Tiles of k have places and
     // tokens of their own in LX.
     axis.uniform = name == "m" || name == "n" || name == "k";
-    axis.in_sticks = std::any_of(problem.arguments.begin(), problem.arguments.end(),
-                                 [&](const KernelArgument& a) { return StickName(a) == name; });
+    axis.in_sticks =
+        AnyFits(problem.arguments, [&](const KernelArgument& a) { return StickName(a) == name; });
     axis.units = (axis.size + axis.unit_elements() - 1) / axis.unit_elements();
     problem.axes.push_back(axis);
   }

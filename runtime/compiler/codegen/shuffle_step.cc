@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -92,8 +93,8 @@ class Shuffle {
     const auto cores = dsc.cores.size();
     for (size_t from = 0; from < cores; ++from) {
       const auto distance = [&](const Piece& piece) { return (piece.to + cores - from) % cores; };
-      std::stable_sort(sends_[from].begin(), sends_[from].end(),
-                       [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+      StableSort(sends_[from],
+                 [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
       rounds_ = std::max(rounds_, sends_[from].size());
     }
   }
@@ -196,7 +197,7 @@ class Shuffle {
       return;
     }
     const auto count = [dim](size_t, const Piece& piece) { return piece.count[dim]; };
-    const bool needed = std::any_of(sends_.begin(), sends_.end(), [&](const auto& pieces) {
+    const bool needed = AnyFits(sends_, [&](const auto& pieces) {
       return round >= pieces.size() || pieces[round].count[dim] != 1;
     });
     if (static_cast<int>(dim) == run_dim_ || !needed) return Messages(b, round, dim + 1, message);

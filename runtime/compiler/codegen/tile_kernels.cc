@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
@@ -103,10 +104,9 @@ Kernel CompileRemainder(const KernelSpec& tile, const Kernel& whole, const Sizes
       slices = static_cast<int>(std::min<int64_t>(slices, sticks));
   }
   Kernel kernel = GenerateKernel(spec);
-  const bool same = std::all_of(whole.reduction_dims.begin(), whole.reduction_dims.end(),
-                                [&](const std::string& name) {
-                                  return kernel.plan.split.at(name) == whole.plan.split.at(name);
-                                });
+  const bool same = AllFit(whole.reduction_dims, [&](const std::string& name) {
+    return kernel.plan.split.at(name) == whole.plan.split.at(name);
+  });
   if (same) return kernel;
   spec.split = AtMost(whole.plan.split, spec.dims);
   return GenerateKernel(spec);

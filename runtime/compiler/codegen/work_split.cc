@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/division/work_division.h"
 
 namespace spyre::compiler {
@@ -70,7 +71,7 @@ void DivideRows(const KernelSpec& spec, KernelProblem& problem) {
     units.push_back(problem.axes[i].units);
     if (problem.axes[i].name != "cols") order.push_back(static_cast<int>(i));
   }
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return units[a] > units[b]; });
+  StableSort(order, [&](int a, int b) { return units[a] > units[b]; });
   const SpaceSplit division = SplitIterationSpace(units, spec.cores, order, {}, {});
   for (size_t i = 0; i < problem.axes.size(); ++i) problem.axes[i].split = division.splits[i];
 }

@@ -7,6 +7,7 @@
 
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/ir/nearest_number.h"
@@ -130,7 +131,7 @@ class GraphDivider {
 
   bool AgreeAlready(const std::vector<Member>& members) const {
     const auto first = SplitsByName(members[0], divisions_.at(members[0].op->name).splits);
-    return first && std::all_of(members.begin(), members.end(), [&](const Member& member) {
+    return first && AllFit(members, [&](const Member& member) {
              return SplitsByName(member, divisions_.at(member.op->name).splits) == first;
            });
   }
@@ -139,9 +140,8 @@ class GraphDivider {
   static std::map<std::string, int64_t> CommonDims(const std::vector<Member>& members) {
     std::map<std::string, int64_t> common;
     for (const std::string& dim : members[0].loops) {
-      const bool everywhere = std::all_of(members.begin(), members.end(), [&](const Member& m) {
-        return !dim.empty() && m.WalksAsOutput(dim);
-      });
+      const bool everywhere =
+          AllFit(members, [&](const Member& m) { return !dim.empty() && m.WalksAsOutput(dim); });
       if (everywhere) common[dim] = 0;
     }
     for (const Member& member : members) {
@@ -165,7 +165,7 @@ class GraphDivider {
     }
     std::vector<int> order(names.size());
     std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return units[a] > units[b]; });
+    StableSort(order, [&](int a, int b) { return units[a] > units[b]; });
     const std::vector<int> shared =
         SplitIterationSpace(units, options_.max_cores, order, {}, {}).splits;
     std::map<std::string, int> splits;

@@ -3,8 +3,7 @@
 // more than 256 MiB of each tensor.
 #include <fmt/format.h>
 
-#include <algorithm>
-
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/division/work_division.h"
 
@@ -98,7 +97,7 @@ void WorkDivider::ReduceSpan(size_t i, int max_cores, std::vector<int>* splits,
     for (int variable : variables) {
       const int split = best[static_cast<size_t>(variable)];
       const auto same = [&](const auto& entry) { return entry.first == variable; };
-      auto it = std::find_if(committed->begin(), committed->end(), same);
+      auto it = FindIf(*committed, same);
       if (it == committed->end()) it = committed->insert(committed->end(), {variable, 1});
       it->second = split;
     }

@@ -8,6 +8,7 @@
 
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/division/matmul_cost.h"
 
@@ -252,8 +253,8 @@ WorkDivider::Priorities WorkDivider::Prioritize(const std::vector<int>& committe
   const auto larger = [&](int a, int b) {
     return size_in_sticks_[Index(a)] > size_in_sticks_[Index(b)];
   };
-  std::stable_sort(priorities.output.begin(), priorities.output.end(), larger);
-  std::stable_sort(priorities.reduction.begin(), priorities.reduction.end(), larger);
+  StableSort(priorities.output, larger);
+  StableSort(priorities.reduction, larger);
   return priorities;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 
 namespace spyre::compiler {
@@ -149,8 +150,7 @@ std::string UnusedName(const FrontEndResult& graph, std::string name) {
   const auto taken = [&](const std::string& other) {
     const auto& tensors = graph.primitives.tensors;
     return graph.graph.Find(other) != nullptr ||
-           std::any_of(tensors.begin(), tensors.end(),
-                       [&](const NamedTensor& tensor) { return tensor.name == other; });
+           AnyFits(tensors, [&](const NamedTensor& tensor) { return tensor.name == other; });
   };
   while (taken(name)) name += "_";
   return name;
@@ -162,7 +162,7 @@ std::string ZeroArgument(FrontEndResult& graph, DataFormat format) {
            tensor.format == format;
   };
   auto& tensors = graph.primitives.tensors;
-  auto tensor = std::find_if(tensors.begin(), tensors.end(), is_zero);
+  auto tensor = FindIf(tensors, is_zero);
   if (tensor == tensors.end()) {
     NamedTensor zero;
     zero.origin = NamedTensor::Origin::kConstant;

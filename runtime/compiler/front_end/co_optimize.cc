@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/plan_segment.h"
 
 namespace spyre::compiler {
@@ -171,8 +172,7 @@ class Search {
       }
     }
     if (!best) return best;
-    std::stable_sort(dearer.begin(), dearer.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    StableSort(dearer, [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& [cost, other] : dearer)
       if (best->refused.size() < CoOptimizeBounds::kRefused) best->refused.push_back(other);
     for (const Decision::Refused& other : refused)
@@ -190,8 +190,7 @@ class Search {
           std::all_of(ops_.begin() + static_cast<std::ptrdiff_t>(begin),
                       ops_.begin() + static_cast<std::ptrdiff_t>(end), [&](const GraphOp& op) {
                         const auto dims = OutputDims(op);
-                        return std::any_of(dims.begin(), dims.end(),
-                                           [&](const auto& own) { return own.first == name; });
+                        return AnyFits(dims, [&](const auto& own) { return own.first == name; });
                       });
       for (int64_t count = 2; everywhere && count <= std::min(size, CoOptimizeBounds::kTiles);
            ++count)
@@ -205,7 +204,7 @@ class Search {
             single[a].count * single[b].count <= CoOptimizeBounds::kTiles)
           all.push_back({single[a], single[b]});
     }
-    std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    StableSort(all, [](const auto& a, const auto& b) {
       return std::pair(TilesOf(a), a.size()) < std::pair(TilesOf(b), b.size());
     });
     return all;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -79,7 +80,7 @@ Decision GroupDecision(const FrontEndResult& graph, size_t number) {
                     {}};
   const std::vector<GraphOp>& ops = graph.graph.ops;
   const auto at = [&](const std::string& name) {
-    return std::find_if(ops.begin(), ops.end(), [&](const GraphOp& op) { return op.name == name; });
+    return FindIf(ops, [&](const GraphOp& op) { return op.name == name; });
   };
   const auto beside = [&](const GraphOp& op) {
     decision.refused.push_back(

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/ops/op_entries.h"
 
@@ -245,9 +246,9 @@ class Folder {
   // A matmul whose second operand is a buffer of the operand and zeros behind it. `ops`: with
   // chunks put together, for the copies into that buffer may be cut as others.
   void Unpad(GraphOp& op, const std::vector<GraphOp>& ops) {
-    const auto mask = std::find_if(
-        op.constants.begin(), op.constants.end(),
-        [](const OpConstant& c) { return c.name == kMaskContraction && c.value == 1; });
+    const auto mask = FindIf(op.constants, [](const OpConstant& c) {
+      return c.name == kMaskContraction && c.value == 1;
+    });
     if (op.reduction_type != "batchmatmul" || op.reads.size() != kSecondOperand + 1 ||
         mask == op.constants.end())
       return;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/lower_to_op_specs.h"
 #include "runtime/compiler/ir/ir.h"
 
@@ -26,8 +27,8 @@ StickLayout CallersLayout(const NamedGraph& named, const NamedTensor& tensor) {
 namespace {
 
 int FindTensor(const NamedGraph& list, const std::string& name) {
-  const auto it = std::find_if(list.tensors.begin(), list.tensors.end(),
-                               [&](const NamedTensor& tensor) { return tensor.name == name; });
+  const auto it =
+      FindIf(list.tensors, [&](const NamedTensor& tensor) { return tensor.name == name; });
   return it == list.tensors.end() ? -1 : static_cast<int>(it - list.tensors.begin());
 }
 

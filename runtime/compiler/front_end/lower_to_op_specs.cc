@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/tiling/loop_groups.h"
@@ -75,8 +76,7 @@ class SourceBuilder {
     for (size_t i = 0; i < op.reads.size(); ++i)
       advances.push_back(AdvanceOf(op, op.reads[i], ir.inputs[i]));
     advances.push_back(AdvanceOf(op, write, ir.output));
-    const bool newest = std::any_of(advances.begin(), advances.end(),
-                                    [](const LoopAdvance& a) { return a.needs_newest; });
+    const bool newest = AnyFits(advances, [](const LoopAdvance& a) { return a.needs_newest; });
     for (size_t i = 0; i < advances.size(); ++i) {
       const bool is_input = i < ir.inputs.size();
       const TensorAccess& tensor = is_input ? ir.inputs[i] : ir.output;
@@ -253,8 +253,7 @@ class SourceBuilder {
     arg.device_size = tensor.layout.device_size;
     arg.stride_map = tensor.layout.stride_map;
     const std::vector<int64_t>& steps = advance.elements;
-    arg.per_tile_fixed = IsTile(tensor.name) &&
-                         std::all_of(steps.begin(), steps.end(), [](int64_t s) { return s == 0; });
+    arg.per_tile_fixed = IsTile(tensor.name) && AllFit(steps, [](int64_t s) { return s == 0; });
     Place(tensor.name, arg);
     if (!newest) return arg;
     std::string text;

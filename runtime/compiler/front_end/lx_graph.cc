@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -18,7 +19,7 @@ std::vector<int> LoopsOf(const GraphOp& op) {
 }
 
 bool WrittenInParts(const Graph& graph, const std::string& buffer) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(), [&](const GraphOp& op) {
+  return AnyFits(graph.ops, [&](const GraphOp& op) {
     return op.layout.target == buffer && !op.layout.offset.empty();
   });
 }

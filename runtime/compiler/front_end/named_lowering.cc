@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -87,7 +88,7 @@ class Lowering {
   }
   const NamedTensor& tensor(int index) const { return named_.tensors[static_cast<size_t>(index)]; }
   bool IsRead(int index) const {
-    return std::any_of(named_.ops.begin(), named_.ops.end(), [&](const NamedOp& op) {
+    return AnyFits(named_.ops, [&](const NamedOp& op) {
       return std::find(op.inputs.begin(), op.inputs.end(), index) != op.inputs.end();
     });
   }
@@ -290,8 +291,8 @@ class Lowering {
     const auto first = [&](const GraphInput& input) {
       return std::find(used.begin(), used.end(), input.name);
     };
-    std::stable_sort(graph.inputs.begin(), graph.inputs.end(),
-                     [&](const GraphInput& a, const GraphInput& b) { return first(a) < first(b); });
+    StableSort(graph.inputs,
+               [&](const GraphInput& a, const GraphInput& b) { return first(a) < first(b); });
   }
 
   // What the caller gets of a slice is a tensor of its own.

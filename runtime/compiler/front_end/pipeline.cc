@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/verify.h"
 
 namespace spyre::compiler {
@@ -122,8 +123,7 @@ std::vector<std::string> SplitPassList(const std::string& list) {
 
 bool AreFrontEndPasses(const std::string& list) {
   const std::vector<std::string> names = SplitPassList(list);
-  return std::all_of(names.begin(), names.end(),
-                     [](const std::string& name) { return FindPass(name) != nullptr; });
+  return AllFit(names, [](const std::string& name) { return FindPass(name) != nullptr; });
 }
 
 }  // namespace spyre::compiler

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/plan.h"
 #include "runtime/compiler/list/graph_values.h"
 
@@ -195,7 +196,7 @@ Plan PlanForPart(const Plan& plan, const std::vector<std::string>& ops) {
   part.groups.emplace();
   for (const PlanNode& group : *plan.groups) {
     const std::vector<std::string> members = OperationsOf(group);
-    if (std::any_of(members.begin(), members.end(), is_here)) part.groups->push_back(group);
+    if (AnyFits(members, is_here)) part.groups->push_back(group);
   }
   return part;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/co_optimize.h"
 #include "runtime/compiler/front_end/lx_graph.h"
 #include "runtime/compiler/front_end/named_lowering.h"
@@ -17,8 +18,8 @@ namespace {
 
 // In groups the name of a composite stands for all that it became: "p" for "p.max" too.
 bool IsNamedByAnother(const Graph& graph, const std::string& name) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(),
-                     [&](const GraphOp& other) { return name.rfind(other.name + ".", 0) == 0; });
+  return AnyFits(graph.ops,
+                 [&](const GraphOp& other) { return name.rfind(other.name + ".", 0) == 0; });
 }
 
 // The user's divisions and places of the operations of a graph.

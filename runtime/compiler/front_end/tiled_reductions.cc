@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/bmm_padding.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 #include "runtime/compiler/ops/op_entries.h"
@@ -20,8 +21,8 @@ std::string CombinerOf(const GraphOp& op) {
 }
 
 bool HasTiles(const GraphOp& op) {
-  return std::any_of(op.dim_hints.begin(), op.dim_hints.end(),
-                     [](const DimHint& hint) { return hint.is_reduction && hint.count > 1; });
+  return AnyFits(op.dim_hints,
+                 [](const DimHint& hint) { return hint.is_reduction && hint.count > 1; });
 }
 
 class Splitter {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/verify_layout.h"
 #include "runtime/compiler/front_end/verify_list.h"
 #include "runtime/compiler/front_end/verify_places.h"
@@ -78,7 +79,7 @@ class Verifier {
   bool IsUsed(const NamedTensor& tensor) const {
     const NamedGraph& list = result_.primitives;
     const auto index = static_cast<int>(&tensor - list.tensors.data());
-    return std::any_of(list.ops.begin(), list.ops.end(), [&](const NamedOp& op) {
+    return AnyFits(list.ops, [&](const NamedOp& op) {
       return op.output == index ||
              std::find(op.inputs.begin(), op.inputs.end(), index) != op.inputs.end();
     });
@@ -184,10 +185,9 @@ class Verifier {
   void CheckArgument(const std::string& name) {
     const std::string full = "full_";
     const auto& tensors = result_.primitives.tensors;
-    const bool is_tensor =
-        std::any_of(tensors.begin(), tensors.end(), [&](const NamedTensor& tensor) {
-          return tensor.name == name || full + tensor.name == name;
-        });
+    const bool is_tensor = AnyFits(tensors, [&](const NamedTensor& tensor) {
+      return tensor.name == name || full + tensor.name == name;
+    });
     if (!is_tensor)
       Report("undefined_buffer", name, "argument '{}' is not a tensor of the list", name);
   }
@@ -260,8 +260,8 @@ class Verifier {
   static bool HoldsTiles(const GraphOp* writer) {
     return writer != nullptr && writer->IsComputed() && writer->loop &&
            writer->layout.kind != BufferLayout::Kind::kMutation &&
-           std::any_of(writer->loop->tiled_dims.begin(), writer->loop->tiled_dims.end(),
-                       [](const std::vector<int>& dims) { return !dims.empty(); });
+           AnyFits(writer->loop->tiled_dims,
+                   [](const std::vector<int>& dims) { return !dims.empty(); });
   }
 
   void CheckShapes(const GraphOp& op) {

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/fold_parts.h"
 #include "runtime/compiler/front_end/named_lowering.h"
 
@@ -71,8 +72,7 @@ class ListChecker {
   }
   const NamedTensor* FindTensor(const std::string& name) const {
     const auto& all = list_.tensors;
-    const auto found = std::find_if(all.begin(), all.end(),
-                                    [&](const NamedTensor& tensor) { return tensor.name == name; });
+    const auto found = FindIf(all, [&](const NamedTensor& tensor) { return tensor.name == name; });
     return found == all.end() ? nullptr : &*found;
   }
   // The tensor that a buffer holds: itself, or that of which it is the whole. nullptr: none.
@@ -115,13 +115,12 @@ class ListChecker {
   }
 
   bool IsNeeded(const std::string& tensor) const {
-    return std::any_of(list_.ops.begin(), list_.ops.end(),
-                       [&](const NamedOp& op) {
-                         return std::any_of(op.inputs.begin(), op.inputs.end(),
-                                            [&](int input) { return TensorName(input) == tensor; });
-                       }) ||
-           std::any_of(list_.outputs.begin(), list_.outputs.end(),
-                       [&](int output) { return TensorName(output) == tensor; });
+    return AnyFits(list_.ops,
+                   [&](const NamedOp& op) {
+                     return AnyFits(op.inputs,
+                                    [&](int input) { return TensorName(input) == tensor; });
+                   }) ||
+           AnyFits(list_.outputs, [&](int output) { return TensorName(output) == tensor; });
   }
 
   static bool IsSlice(const NamedOp& op) {

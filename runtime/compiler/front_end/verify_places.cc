@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -104,7 +106,7 @@ class PlaceChecker {
     const std::vector<std::string>& in_place = options_.lx.in_place;
     if (std::find(in_place.begin(), in_place.end(), op.op) == in_place.end()) return;
     for (const GraphRead& read : op.reads) {
-      const bool alike = std::all_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& other) {
+      const bool alike = AllFit(op.reads, [&](const GraphRead& other) {
         return other.buffer != read.buffer || other.loop == own;
       });
       if (alike) written.replaces.push_back(read.buffer);
@@ -276,7 +278,7 @@ class PlaceChecker {
   // Comes from an operation that is computed elsewhere, or goes to one.
   bool GoesElsewhere(const std::string& name) const {
     const std::vector<GraphOp>& ops = graph_.graph.ops;
-    return std::any_of(ops.begin(), ops.end(), [&](const GraphOp& op) {
+    return AnyFits(ops, [&](const GraphOp& op) {
       return op.kind == GraphOp::Kind::kExtern && (op.name == name || op.Reads(name));
     });
   }

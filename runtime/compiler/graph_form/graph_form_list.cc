@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/compiler/graph_form/graph_form_values.h"
 
 namespace spyre::compiler {
@@ -213,8 +214,8 @@ class ListReader {
     NamedHint hint;
     for (const FormValue& name : value.At("ops").Items()) {
       const int tensor = FindTensor(name);
-      const auto op = std::find_if(list_.ops.begin(), list_.ops.end(),
-                                   [&](const NamedOp& other) { return other.output == tensor; });
+      const auto op =
+          FindIf(list_.ops, [&](const NamedOp& other) { return other.output == tensor; });
       if (op == list_.ops.end())
         throw BadInput("{} = '{}' is not the output of an operation", name.path(), name.Text());
       hint.ops.push_back(static_cast<int>(op - list_.ops.begin()));

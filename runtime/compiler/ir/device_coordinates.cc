@@ -7,6 +7,8 @@
 #include <limits>
 #include <numeric>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -56,8 +58,7 @@ class Placement {
 }  // namespace
 
 bool Coordinate::Uses(int variable) const {
-  return std::any_of(terms.begin(), terms.end(),
-                     [&](const CoordinateTerm& term) { return term.variable == variable; });
+  return AnyFits(terms, [&](const CoordinateTerm& term) { return term.variable == variable; });
 }
 
 int64_t Coordinate::At(const std::vector<int64_t>& values) const {

@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/ir/checked.h"
 
 namespace spyre::compiler {
@@ -152,8 +152,7 @@ std::vector<Extent> ContiguousExtents(const std::vector<Extent>& size) {
 }
 
 bool AllNumbers(const std::vector<Extent>& extents) {
-  return std::all_of(extents.begin(), extents.end(),
-                     [](const Extent& extent) { return extent.is_number(); });
+  return AllFit(extents, [](const Extent& extent) { return extent.is_number(); });
 }
 
 std::vector<int64_t> Numbers(const std::vector<Extent>& extents) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/ir/ir_json.h"
 
-#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
+
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -46,7 +47,7 @@ std::vector<LoopVariable> LoopsFromJson(const JsonReader& value) {
     if (item.Size() != 2) item.Fail("a pair [name, range] is expected");
     const std::string name = item.At(size_t{0}).String();
     const auto same = [&](const LoopVariable& loop) { return loop.name == name; };
-    if (std::any_of(loops.begin(), loops.end(), same)) throw BadInput("loop {} given twice", name);
+    if (AnyFits(loops, same)) throw BadInput("loop {} given twice", name);
     loops.push_back({name, IntegerFromJson(item.At(1))});
   }
   return loops;
@@ -54,7 +55,7 @@ std::vector<LoopVariable> LoopsFromJson(const JsonReader& value) {
 
 int FindLoop(const std::string& name, const std::vector<LoopVariable>& loops) {
   const auto same = [&](const LoopVariable& loop) { return loop.name == name; };
-  const auto it = std::find_if(loops.begin(), loops.end(), same);
+  const auto it = FindIf(loops, same);
   if (it == loops.end()) throw BadInput("'{}' is not a loop variable", name);
   return static_cast<int>(it - loops.begin());
 }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 
 int Problem::Find(const std::string& axis_name) const {
@@ -14,7 +16,7 @@ int Problem::Find(const std::string& axis_name) const {
 }
 
 int Problem::reduced_axis() const {
-  const auto it = std::find_if(axes.begin(), axes.end(), [](const Axis& a) { return a.reduced; });
+  const auto it = FindIf(axes, [](const Axis& a) { return a.reduced; });
   return it == axes.end() ? -1 : static_cast<int>(it - axes.begin());
 }
 

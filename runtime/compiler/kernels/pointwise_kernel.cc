@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/kernels/step_kernels.h"
 #include "runtime/compiler/kernels/tile_walk.h"
 
@@ -183,7 +184,7 @@ class PointwiseKernel {
 
   // An input is a row, a column or a constant for elements of the output.
   bool Broadcasts() const {
-    return std::any_of(staged_.begin(), staged_.end(), [&](int input) {
+    return AnyFits(staged_, [&](int input) {
       const Operand& operand = problem_.operands[input];
       return operand.lane0 || (shape_.rows >= 0 && !operand.Walks(shape_.rows)) ||
              (shape_.planes >= 0 && !operand.Walks(shape_.planes));

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/ranges.h"
 #include "runtime/compiler/kernels/kernel_problem.h"
 
 namespace spyre::compiler {
@@ -27,7 +28,7 @@ std::vector<int64_t> Divisors(int64_t size) {
     divisors.push_back(d);
     if (d != size / d) divisors.push_back(size / d);
   }
-  std::sort(divisors.begin(), divisors.end(), std::greater<>());
+  StableSort(divisors, std::greater<>());
   return divisors;
 }
 
@@ -95,8 +96,7 @@ class Chooser {
   }
 
   std::optional<int64_t> MostRows(int64_t n) const {
-    const auto fits =
-        std::find_if(rows_.begin(), rows_.end(), [&](int64_t m) { return Fits(m, n); });
+    const auto fits = FindIf(rows_, [&](int64_t m) { return Fits(m, n); });
     return fits == rows_.end() ? std::nullopt : std::optional(*fits);
   }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 
 TileWalk::TileWalk(SectionBuilder& builder, const Problem& problem,
@@ -190,7 +192,7 @@ TileShape TileShape::Choose(const Problem& problem, int operand, int with) {
     const bool b_moves = problem.axes[b].slice > 1;
     return a_moves != b_moves ? a_moves : stride(a) < stride(b);
   };
-  std::stable_sort(axes.begin(), axes.end(), order);
+  StableSort(axes, order);
   TileShape shape;
   if (with >= 0) {
     axes.erase(std::find(axes.begin(), axes.end(), with));

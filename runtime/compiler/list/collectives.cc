@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/list/graph_rewriter.h"
 
 namespace spyre::compiler {
@@ -57,9 +58,7 @@ bool IsCollective(const NamedOp& op) {
   return entry != nullptr && entry->kind == OpEntry::Kind::kCollective;
 }
 
-bool HasCollective(const NamedGraph& graph) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(), IsCollective);
-}
+bool HasCollective(const NamedGraph& graph) { return AnyFits(graph.ops, IsCollective); }
 
 bool IsInPlace(const NamedOp& op) { return op.into < 0; }
 

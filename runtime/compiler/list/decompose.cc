@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/list/graph_rewriter.h"
 
 namespace spyre::compiler {
@@ -66,8 +67,7 @@ class Decomposer {
       return graph_.tensors[static_cast<size_t>(tensor)].dims;
     };
     const std::vector<int>& indices = dims(op.inputs[1]);
-    return std::any_of(indices.begin(), indices.end(),
-                       [&](int dim) { return !HasDim(dims(op.output), dim); });
+    return AnyFits(indices, [&](int dim) { return !HasDim(dims(op.output), dim); });
   }
 
   // In order of the operand's dimensions, so that its stick, usually the last, goes last and what
@@ -106,8 +106,8 @@ class Decomposer {
 
   // Along dimensions of size 1: the loop does not exist, and the result is the operand.
   bool ReducesNothing(const NamedOp& op) const {
-    return std::all_of(op.reduced.begin(), op.reduced.end(),
-                       [&](int dim) { return graph_.dims[static_cast<size_t>(dim)].size == 1; });
+    return AllFit(op.reduced,
+                  [&](int dim) { return graph_.dims[static_cast<size_t>(dim)].size == 1; });
   }
 
   // Appends an operation whose output is new and named after the composite's.

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/compiler/ir/expression.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/list/named_graph.h"
@@ -57,7 +58,7 @@ std::string Name(const Json& value, const std::string& path) {
            c == '-';
   };
   const bool starts_well = !(name[0] >= '0' && name[0] <= '9') && name[0] != '-';
-  if (name.size() > kLongest || !starts_well || !std::all_of(name.begin(), name.end(), fits)) {
+  if (name.size() > kLongest || !starts_well || !AllFit(name, fits)) {
     throw BadInput(
         "{} = {} must be a name: a letter or _, then letters, digits, _ and -, at most {}", path,
         Show(value), kLongest);
@@ -80,8 +81,7 @@ int64_t Size(const Json& value, const std::string& path) {
 int64_t DimSizes::Of(const std::string& name, std::set<std::string> within) {
   if (const auto known = known_.find(name); known != known_.end()) return known->second;
   const std::string path = "dims." + name;
-  const auto entry = std::find_if(dims_.begin(), dims_.end(),
-                                  [&](const auto& other) { return other.first == name; });
+  const auto entry = FindIf(dims_, [&](const auto& other) { return other.first == name; });
   if (entry == dims_.end())
     throw BadInput("'{0}' has no size; give it one (--set workload.dims.{0}=1024)", name);
   if (!entry->second.is_string()) return known_[name] = Size(entry->second, path);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/ranges.h"
 #include "runtime/compiler/list/collectives.h"
 
 namespace spyre::compiler {
@@ -89,8 +90,7 @@ DataFormat HostResultFormat(const NamedGraph& graph, const NamedOp& op) {
 }
 
 bool HasHostOperation(const NamedGraph& graph) {
-  return std::any_of(graph.ops.begin(), graph.ops.end(),
-                     [](const NamedOp& op) { return op.on_host; });
+  return AnyFits(graph.ops, [](const NamedOp& op) { return op.on_host; });
 }
 
 void RequireNoHostOperation(const NamedGraph& graph) {

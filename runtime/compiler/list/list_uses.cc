@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -49,11 +50,11 @@ void CheckUses(const NamedGraph& graph, const std::set<std::string>& symbols) {
       return std::count(tensor.dims.begin(), tensor.dims.end(), static_cast<int>(i)) != 0;
     };
     // A number in a cat has as many elements as a dimension that no tensor need have.
-    const bool is_joined = std::any_of(graph.ops.begin(), graph.ops.end(), [&](const NamedOp& op) {
+    const bool is_joined = AnyFits(graph.ops, [&](const NamedOp& op) {
       return std::count(op.reduced.begin(), op.reduced.end(), static_cast<int>(i)) != 0;
     });
     const bool is_used = is_joined || symbols.count(graph.dims[i].name) != 0;
-    if (!is_used && std::none_of(graph.tensors.begin(), graph.tensors.end(), has))
+    if (!is_used && NoneFits(graph.tensors, has))
       throw BadInput("dims.{}: no tensor has this dimension", graph.dims[i].name);
   }
   const std::vector<int> readers = Readers(graph);

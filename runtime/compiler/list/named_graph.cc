@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/list/collectives.h"
 #include "runtime/compiler/list/host_operations.h"
 
@@ -395,7 +396,7 @@ std::vector<int> OutputDims(const NamedGraph& graph, NamedOp& op) {
   std::vector<int> dims = operation.kind == EntryKind::kComposite && operation.name != "swiglu"
                               ? FirstOperandDims(graph, op)
                               : BroadcastDims(graph, op);
-  const bool is_of_numbers = std::all_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
+  const bool is_of_numbers = AllFit(op.inputs, [&](int input) {
     return graph.tensors[static_cast<size_t>(input)].origin == NamedTensor::Origin::kConstant;
   });
   if (is_of_numbers) throw BadInput("'{}' of numbers only: one operand must be a tensor", op.op);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/list/graph_values.h"
 #include "runtime/compiler/list/list_uses.h"
@@ -257,7 +258,7 @@ class GraphReader {
     if (value.is_string()) {
       for (const int query : queries)
         if (dim(query).name == value) return query;
-    } else if (as_many(queries.back()) || std::none_of(queries.begin(), queries.end(), as_many)) {
+    } else if (as_many(queries.back()) || NoneFits(queries, as_many)) {
       return queries.back();
     }
     std::vector<std::string> names;
@@ -384,7 +385,7 @@ class GraphReader {
     for (size_t i = 0; i < List(value, path).size(); ++i) {
       const std::string place = fmt::format("{}[{}]", path, i);
       const std::string name = Text(value[i], place);
-      const auto op = std::find_if(graph_.ops.begin(), graph_.ops.end(), [&](const NamedOp& o) {
+      const auto op = FindIf(graph_.ops, [&](const NamedOp& o) {
         return graph_.tensors[static_cast<size_t>(o.output)].name == name;
       });
       if (op == graph_.ops.end()) {

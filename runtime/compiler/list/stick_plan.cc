@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/list/decompose.h"
 #include "runtime/compiler/list/graph_rewriter.h"
@@ -154,8 +155,7 @@ class StickPlanner {
     if (chosen == kUndecided || !HasDim(output, chosen)) chosen = output.back();
     const int per_stick = ElementsPerStick(DeviceFormatOf(tensor(op.output).format));
     const std::vector<int64_t> starts = CatStarts(graph_, op);
-    const bool whole = std::all_of(starts.begin(), starts.end(),
-                                   [&](int64_t start) { return start % per_stick == 0; });
+    const bool whole = AllFit(starts, [&](int64_t start) { return start % per_stick == 0; });
     if (chosen != op.into || whole) return chosen;
     const auto other =
         std::find_if(output.rbegin(), output.rend(), [&](int dim) { return dim != op.into; });
@@ -175,7 +175,7 @@ class StickPlanner {
     for (const int input : op.inputs)
       if (stick(input) >= 0 && HasDim(output, stick(input))) return stick(input);
     for (auto dim = output.rbegin(); dim != output.rend(); ++dim) {
-      const bool taken = std::any_of(op.inputs.begin(), op.inputs.end(), [&](int input) {
+      const bool taken = AnyFits(op.inputs, [&](int input) {
         return stick(input) == kSparse && HasDim(tensor(input).dims, *dim);
       });
       if (!taken) return *dim;

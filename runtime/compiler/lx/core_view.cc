@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -72,14 +74,14 @@ std::optional<CoreView> ViewOfAccess(const OpIr& op, const TensorAccess& access,
     const auto dim = dims.find(cuts_sticks ? stride * layout.device_size.back() : stride);
     if (dim == dims.end()) return std::nullopt;
     const auto same = [&](const CoreViewDim& other) { return other.device_dim == dim->second; };
-    if (std::any_of(view.begin(), view.end(), same)) return std::nullopt;
+    if (AnyFits(view, same)) return std::nullopt;
     if (layout.device_size[static_cast<size_t>(dim->second)] % splits[loop] != 0) {
       return std::nullopt;
     }
     view.push_back({dim->second, splits[loop], divisors[loop]});
   }
-  std::sort(view.begin(), view.end(),
-            [](const CoreViewDim& a, const CoreViewDim& b) { return a.device_dim < b.device_dim; });
+  StableSort(
+      view, [](const CoreViewDim& a, const CoreViewDim& b) { return a.device_dim < b.device_dim; });
   return view;
 }
 

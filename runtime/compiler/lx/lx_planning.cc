@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/joined.h"
+#include "base/ranges.h"
 #include "runtime/compiler/lx/core_view.h"
 #include "runtime/compiler/lx/lx_reasons.h"
 #include "runtime/compiler/lx/pool_planning.h"
@@ -77,8 +78,7 @@ class Planner {
     for (const LxOperation& operation : graph_.operations) {
       CheckOp(operation.ir);
       const bool splits = operation.splits.size() == operation.ir.loops.size() &&
-                          std::all_of(operation.splits.begin(), operation.splits.end(),
-                                      [](int s) { return s >= 1 && s <= kMaxCores; });
+                          AllFit(operation.splits, [](int s) { return s >= 1 && s <= kMaxCores; });
       if (!splits || CoresOf(operation) > kMaxCores) {
         throw BadInput(
             "operation '{}' needs one split of 1 to {} for each of its {} loops, at most "
@@ -110,7 +110,7 @@ class Planner {
     }
     plan_.buffers[it->second].end = now + 1;
     std::vector<Touch>& touches = touches_[it->second];
-    const bool again = std::any_of(touches.begin(), touches.end(), [&](const Touch& other) {
+    const bool again = AnyFits(touches, [&](const Touch& other) {
       return other.operation == touch.operation && other.is_write == touch.is_write &&
              SameIndex(other.access->index, touch.access->index);
     });
@@ -256,16 +256,14 @@ class Planner {
     if (!HasName(options_.in_place, operation.op)) return parents;
     for (const TensorAccess& input : operation.ir.inputs) {
       const auto parent =
-          std::find_if(candidates.begin(), candidates.end(),
-                       [&](const LxBuffer& other) { return other.name == input.name; });
+          FindIf(candidates, [&](const LxBuffer& other) { return other.name == input.name; });
       if (parent == candidates.end() || parent->size != child.size) continue;
       if (parent->end != child.start + 1 || HasName(parents, input.name)) continue;
       if (!SameLayout(input.layout, operation.ir.output.layout)) continue;
       // An element that is read behind another one that was written in its place would be lost.
-      const bool alike = std::all_of(
-          operation.ir.inputs.begin(), operation.ir.inputs.end(), [&](const TensorAccess& other) {
-            return other.name != input.name || SameIndex(other.index, operation.ir.output.index);
-          });
+      const bool alike = AllFit(operation.ir.inputs, [&](const TensorAccess& other) {
+        return other.name != input.name || SameIndex(other.index, operation.ir.output.index);
+      });
       if (alike || options_.to_the_letter) parents.push_back(input.name);
     }
     return parents;

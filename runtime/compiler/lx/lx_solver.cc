@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "base/round_up.h"
 #include "runtime/compiler/ir/ir.h"
 
@@ -105,8 +106,7 @@ class GreedySweep {
     if (live_.empty() || lowest >= size) return 0;
     const int64_t above = RoundUp(highest, alignment_);
     if (above + size <= capacity_) return above;
-    std::stable_sort(live_.begin(), live_.end(),
-                     [&](size_t a, size_t b) { return Begin(a) < Begin(b); });
+    StableSort(live_, [&](size_t a, size_t b) { return Begin(a) < Begin(b); });
     for (size_t i = 0; i + 1 < live_.size(); ++i) {
       const int64_t gap = RoundUp(End(live_[i]), alignment_);
       if (Begin(live_[i + 1]) - gap >= size) return gap;
@@ -221,10 +221,9 @@ class GapPlacement {
     const int64_t begin = *buffers_[i].address;
     const int64_t end = begin + buffers_[i].size;
     const std::vector<Gap> gaps = FreeGaps(i, {});
-    const bool fits =
-        begin % alignment_ == 0 && std::any_of(gaps.begin(), gaps.end(), [&](const Gap& gap) {
-          return gap.begin <= begin && end <= gap.end;
-        });
+    const bool fits = begin % alignment_ == 0 && AnyFits(gaps, [&](const Gap& gap) {
+                        return gap.begin <= begin && end <= gap.end;
+                      });
     if (!fits) return;
     addresses_[i] = begin;
     placed_.push_back(i);
@@ -250,7 +249,7 @@ class GapPlacement {
       if (!meets || std::find(parents.begin(), parents.end(), other) != parents.end()) continue;
       taken.push_back({*addresses_[other], *addresses_[other] + buffers_[other].size});
     }
-    std::sort(taken.begin(), taken.end(), [](const Gap& a, const Gap& b) {
+    StableSort(taken, [](const Gap& a, const Gap& b) {
       return std::make_pair(a.begin, a.end) < std::make_pair(b.begin, b.end);
     });
     std::vector<Gap> gaps;
@@ -286,14 +285,13 @@ class GapPlacement {
     };
     std::vector<Gap> with_parent;
     for (const Gap& gap : gaps) {
-      if (std::any_of(parents.begin(), parents.end(), [&](size_t p) { return holds(gap, p); })) {
+      if (AnyFits(parents, [&](size_t p) { return holds(gap, p); })) {
         with_parent.push_back(gap);
       }
     }
     const Gap* const gap = Pick(with_parent, buffers_[i].size);
     if (gap == nullptr) return std::nullopt;
-    const auto parent =
-        std::find_if(parents.begin(), parents.end(), [&](size_t p) { return holds(*gap, p); });
+    const auto parent = FindIf(parents, [&](size_t p) { return holds(*gap, p); });
     return addresses_[*parent];
   }
 

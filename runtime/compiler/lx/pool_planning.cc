@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/compiler/lx/pool_planning.h"
 
-#include <algorithm>
 #include <numeric>
 #include <tuple>
 
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/ir.h"
 
@@ -22,7 +22,7 @@ class Pool {
 
   int64_t Take(const PoolBuffer& buffer) {
     const auto fits = [&](const Block& block) { return block.size >= buffer.size; };
-    const auto it = std::find_if(free_.begin(), free_.end(), fits);
+    const auto it = FindIf(free_, fits);
     if (it != free_.end()) {
       const Block block = *it;
       free_.erase(it);
@@ -55,7 +55,7 @@ class Pool {
 int64_t PlacePool(std::vector<PoolBuffer>& buffers) {
   std::vector<size_t> order(buffers.size());
   std::iota(order.begin(), order.end(), 0);
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+  StableSort(order, [&](size_t a, size_t b) {
     return std::tie(buffers[a].start, buffers[a].end, buffers[a].name) <
            std::tie(buffers[b].start, buffers[b].end, buffers[b].name);
   });

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 #include "runtime/compiler/op_spec/op_spec_values.h"
 #include "runtime/compiler/op_spec/spec_era.h"
 #include "runtime/compiler/op_spec/tiled_symbols.h"
@@ -134,8 +135,8 @@ class SpecReader : private SpecValues {
     }
   }
   static const IterationSymbol* Find(const OpSpec& op, const std::string& name) {
-    const auto it = std::find_if(op.iteration_space.begin(), op.iteration_space.end(),
-                                 [&](const IterationSymbol& s) { return s.name == name; });
+    const auto it =
+        FindIf(op.iteration_space, [&](const IterationSymbol& s) { return s.name == name; });
     return it == op.iteration_space.end() ? nullptr : &*it;
   }
 
@@ -322,7 +323,7 @@ class SpecReader : private SpecValues {
       const auto has = [&](const auto& level) {
         return std::find(level.begin(), level.end(), name) != level.end();
       };
-      if (std::none_of(op.tiled_symbols.begin(), op.tiled_symbols.end(), has)) {
+      if (NoneFits(op.tiled_symbols, has)) {
         source().Fail(value.offset, fmt::format("'{}' is not in tiled_symbols", name));
       }
     }
@@ -371,8 +372,7 @@ class SpecReader : private SpecValues {
 }  // namespace
 
 bool OpSpec::HasConstant(std::string_view name) const {
-  return std::any_of(constants.begin(), constants.end(),
-                     [&](const OpConstant& constant) { return constant.name == name; });
+  return AnyFits(constants, [&](const OpConstant& constant) { return constant.name == name; });
 }
 
 KernelSource ParseOpSpecSource(const std::string& text, const std::string& file,

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/joined.h"
 #include "base/nearest.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 
@@ -39,7 +40,7 @@ void SpecValues::Keywords(const PyValue& call, const Handlers& known,
   }
   for (const std::string& name : required) {
     const auto same = [&](const PyKeyword& keyword) { return keyword.name == name; };
-    if (std::none_of(call.keywords.begin(), call.keywords.end(), same)) {
+    if (NoneFits(call.keywords, same)) {
       source_.Fail(call.offset, fmt::format("{} needs {}=", call.text, name));
     }
   }

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -262,7 +263,7 @@ class SourceReader {
     at_ = behind + 1;
     argument.value = Value();
     const auto same = [&](const PyKeyword& k) { return k.name == argument.name; };
-    if (std::any_of(call.keywords.begin(), call.keywords.end(), same)) {
+    if (AnyFits(call.keywords, same)) {
       source_.Fail(argument.offset, fmt::format("keyword '{}' is given twice", argument.name));
     }
     call.keywords.push_back(std::move(argument));

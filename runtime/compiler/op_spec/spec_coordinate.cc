@@ -5,6 +5,8 @@
 #include <numeric>
 #include <optional>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -67,8 +69,7 @@ class CoordinateReader {
 
  private:
   int Find(const std::string& name) const {
-    const auto found = std::find_if(symbols_.begin(), symbols_.end(),
-                                    [&](const IterationSymbol& s) { return s.name == name; });
+    const auto found = FindIf(symbols_, [&](const IterationSymbol& s) { return s.name == name; });
     if (found == symbols_.end()) {
       throw Unsupported("symbol '" + name + "' is not in the iteration space");
     }

@@ -3,11 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <string>
 #include <variant>
 
+#include "base/ranges.h"
 #include "runtime/compiler/op_spec/tiled_symbols.h"
 #include "runtime/compiler/op_spec/unroll.h"
 
@@ -17,31 +17,28 @@ namespace {
 constexpr int kBitsInByte = 8;
 
 bool Has(const OpSpec& op, const std::string& symbol) {
-  return std::any_of(op.iteration_space.begin(), op.iteration_space.end(),
-                     [&](const IterationSymbol& own) { return own.name == symbol; });
+  return AnyFits(op.iteration_space,
+                 [&](const IterationSymbol& own) { return own.name == symbol; });
 }
 
 bool SaysNothing(const OpSpec& op) {
-  return std::all_of(op.tiled_symbols.begin(), op.tiled_symbols.end(),
-                     [](const auto& level) { return level.empty(); });
+  return AllFit(op.tiled_symbols, [](const auto& level) { return level.empty(); });
 }
 
 bool NeedsNewest(const OpSpec& op, size_t loops) {
-  const bool advances = std::any_of(op.args.begin(), op.args.end(), [](const TensorArg& arg) {
-    return arg.tile_advance.has_value();
-  });
+  const bool advances =
+      AnyFits(op.args, [](const TensorArg& arg) { return arg.tile_advance.has_value(); });
   if (advances || !op.core_slices.empty()) return true;
   for (const auto& level : op.tiled_symbols)
-    if (!std::all_of(level.begin(), level.end(), [&](const auto& name) { return Has(op, name); }))
-      return true;
+    if (!AllFit(level, [&](const auto& name) { return Has(op, name); })) return true;
   if (SaysNothing(op)) return false;
   // One loop may advance any symbols, several only one each: else the flat list is ambiguous.
-  return loops > 1 && std::any_of(op.tiled_symbols.begin(), op.tiled_symbols.end(),
-                                  [](const auto& level) { return level.size() != 1; });
+  return loops > 1 &&
+         AnyFits(op.tiled_symbols, [](const auto& level) { return level.size() != 1; });
 }
 
 bool NeedsNewest(const std::vector<SpecNode>& nodes, size_t loops) {
-  return std::any_of(nodes.begin(), nodes.end(), [&](const SpecNode& node) {
+  return AnyFits(nodes, [&](const SpecNode& node) {
     if (const auto* op = std::get_if<OpSpec>(&node)) return NeedsNewest(*op, loops);
     const auto* loop = std::get_if<LoopSpec>(&node);
     return loop != nullptr && NeedsNewest(loop->body, loops + 1);

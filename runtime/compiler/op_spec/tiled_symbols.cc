@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -49,7 +51,7 @@ Levels DistributeTiledSymbols(const std::vector<std::string>& names, const Level
 }
 
 bool IsListForEachLoop(const PyValue& value) {
-  return std::any_of(value.items.begin(), value.items.end(), [](const PyValue& item) {
+  return AnyFits(value.items, [](const PyValue& item) {
     return item.kind == PyValue::Kind::kList || item.kind == PyValue::Kind::kTuple;
   });
 }
@@ -58,12 +60,10 @@ bool SomeOpHasTiledSymbols(const PyValue& value) {
   const bool is_op = value.kind == PyValue::Kind::kCall &&
                      value.text.substr(value.text.rfind('.') + 1) == "OpSpec";
   if (is_op) {
-    return std::any_of(value.keywords.begin(), value.keywords.end(),
-                       [](const PyKeyword& k) { return k.name == "tiled_symbols"; });
+    return AnyFits(value.keywords, [](const PyKeyword& k) { return k.name == "tiled_symbols"; });
   }
-  return std::any_of(value.items.begin(), value.items.end(), SomeOpHasTiledSymbols) ||
-         std::any_of(value.keywords.begin(), value.keywords.end(),
-                     [](const PyKeyword& k) { return SomeOpHasTiledSymbols(k.value); });
+  return AnyFits(value.items, SomeOpHasTiledSymbols) ||
+         AnyFits(value.keywords, [](const PyKeyword& k) { return SomeOpHasTiledSymbols(k.value); });
 }
 
 }  // namespace spyre::compiler

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/ir/checked.h"
 #include "runtime/compiler/ir/ir.h"
 
@@ -48,9 +49,9 @@ std::vector<int64_t> Moves(const TensorArg& arg, const std::string& symbol, int6
 }
 
 const IterationSymbol* Find(const OpSpec& op, const std::string& symbol) {
-  const auto it =
-      std::find_if(op.iteration_space.begin(), op.iteration_space.end(),
-                   [&](const IterationSymbol& candidate) { return candidate.name == symbol; });
+  const auto it = FindIf(op.iteration_space, [&](const IterationSymbol& candidate) {
+    return candidate.name == symbol;
+  });
   return it == op.iteration_space.end() ? nullptr : &*it;
 }
 
@@ -177,9 +178,8 @@ class Unroller {
     if (arg.per_tile_fixed) return;
     for (size_t level = std::min(counts_.size(), op.tiled_symbols.size()); level-- > 0;) {
       const Symbols& symbols = op.tiled_symbols[level];
-      const bool moves = std::any_of(symbols.begin(), symbols.end(), [&](const auto& symbol) {
-        return StrideOf(op, arg, symbol) != 0;
-      });
+      const bool moves =
+          AnyFits(symbols, [&](const auto& symbol) { return StrideOf(op, arg, symbol) != 0; });
       if (moves) arg.device_size = TileDeviceSize(op, arg, symbols);
     }
   }

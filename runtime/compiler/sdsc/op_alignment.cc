@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/op_spec/spec_coordinate.h"
 
 namespace spyre::compiler {
@@ -113,8 +114,7 @@ class Aligner {
     std::string name;
     do {
       name = "z" + std::to_string(new_names_++);
-    } while (std::any_of(symbols_.begin(), symbols_.end(),
-                         [&](const IterationSymbol& s) { return s.name == name; }));
+    } while (AnyFits(symbols_, [&](const IterationSymbol& s) { return s.name == name; }));
     if (symbols_.size() >= 2 * kMaxSymbols) throw Unsupported(op_.op, "too many symbols");
     symbols_.push_back({name, range, 1});
     return static_cast<int>(symbols_.size()) - 1;
@@ -196,7 +196,7 @@ class Aligner {
   void Append(const Coordinate& coordinate, int64_t size, std::vector<Term>& terms) {
     std::vector<std::pair<int64_t, Term>> parts;  // by step
     for (const CoordinateTerm& part : coordinate.terms) parts.push_back({part.step, ToTerm(part)});
-    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) {
+    StableSort(parts, [](const auto& a, const auto& b) {
       return std::pair(a.first, a.second.modulus) < std::pair(b.first, b.second.modulus);
     });
     int64_t offset = coordinate.constant;
@@ -233,8 +233,8 @@ class Aligner {
   void AddStandingSymbols() {
     for (int symbol : standing_) {
       for (AlignedTensor& tensor : tensors_) {
-        const bool found = std::any_of(tensor.outer.begin(), tensor.outer.end(),
-                                       [&](const Term& term) { return term.symbol == symbol; });
+        const bool found =
+            AnyFits(tensor.outer, [&](const Term& term) { return term.symbol == symbol; });
         if (!found) tensor.outer.insert(tensor.outer.begin(), Term{1, symbol, 1, 1, 0});
       }
     }

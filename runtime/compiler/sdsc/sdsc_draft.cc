@@ -12,6 +12,7 @@
 #include <string>
 #include <utility>
 
+#include "base/ranges.h"
 #include "base/round_up.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/op_spec/spec_coordinate.h"
@@ -88,7 +89,7 @@ class Draft {
   // The argument that has all dimensions: of an operation that writes by indices what it writes.
   size_t Reference() const {
     const size_t output = op_.args.size() - 1;
-    const bool writes = std::any_of(op_.args.begin(), op_.args.end(), [&](const TensorArg& arg) {
+    const bool writes = AnyFits(op_.args, [&](const TensorArg& arg) {
       return arg.related_value_tensor_idx == static_cast<int>(output);
     });
     return op_.is_reduction ? 0 : writes ? output - 1 : output;
@@ -112,8 +113,7 @@ class Draft {
   // Conversions need a dimension outside the stick; every operation needs a stick dimension.
   void AddVirtualDims() {
     const bool only_stick =
-        op_order_.stick && std::all_of(op_order_.dims.begin(), op_order_.dims.end(),
-                                       [&](int d) { return d == *op_order_.stick; });
+        op_order_.stick && AllFit(op_order_.dims, [&](int d) { return d == *op_order_.stick; });
     if (IsConversionFunc(op_.op) && only_stick) {
       virtual_row_ = static_cast<int>(dsc().dims.size());
       dsc().dims.push_back({std::string(VirtualRowLabel()), 1, 1, 1});
@@ -225,7 +225,7 @@ class Draft {
       tensor.scale.push_back(scale);
       LayOut(index, dim, PositionOf(order, reduced, dim), dim == order.stick, tensor);
     }
-    const bool chosen = std::any_of(op_.args.begin(), op_.args.end(), [&](const TensorArg& other) {
+    const bool chosen = AnyFits(op_.args, [&](const TensorArg& other) {
       return other.related_value_tensor_idx == static_cast<int>(index);
     });
     if (chosen && std::count(tensor.scale.begin(), tensor.scale.end(), 0) == 0) {

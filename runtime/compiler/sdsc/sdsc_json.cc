@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "runtime/compiler/sdsc/super_dsc.h"
 
 namespace spyre::compiler {
@@ -132,8 +133,7 @@ class SdscWriter {
 
   // The tensor whose dimensions a label lists: the first that has it.
   const SdscTensor& FirstOf(const std::string& label) const {
-    return *std::find_if(dsc_.tensors.begin(), dsc_.tensors.end(),
-                         [&](const SdscTensor& tensor) { return tensor.type == label; });
+    return *FindIf(dsc_.tensors, [&](const SdscTensor& tensor) { return tensor.type == label; });
   }
 
   Json Layouts() const {
@@ -194,7 +194,7 @@ class SdscWriter {
       if (indirection_) node["indirectAllocType_"] = "no_indirection";
       return;
     }
-    const auto indexed = std::find_if(dsc_.tensors.begin(), dsc_.tensors.end(), IsIndexed);
+    const auto indexed = FindIf(dsc_.tensors, IsIndexed);
     const SdscTensor& related = is_index ? *indexed : dsc_.tensors[static_cast<size_t>(dsc_.index)];
     node["indirectAllocType_"] = is_index ? "index_tensor" : "value_tensor";
     node["relatedIndirectAccessAlloc_"] = fmt::format("allocate-{}_hbm", related.name);
@@ -302,7 +302,7 @@ class SdscWriter {
       return true;
     }
     const std::vector<int>& scale = dsc_.tensors[static_cast<size_t>(dsc_.outputs.front())].scale;
-    return std::any_of(scale.begin(), scale.end(), [](int s) { return s < 0; });
+    return AnyFits(scale, [](int s) { return s < 0; });
   }
 
   Json ComputeOp() const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ops/op_funcs.h"
 
@@ -64,8 +65,7 @@ void WalkDims(const SuperDsc& dsc, const SdscTensor& tensor, Visit visit) {
 }  // namespace
 
 int SuperDsc::FindDim(const std::string& dim_name) const {
-  const auto it = std::find_if(dims.begin(), dims.end(),
-                               [&](const SdscDim& dim) { return dim.name == dim_name; });
+  const auto it = FindIf(dims, [&](const SdscDim& dim) { return dim.name == dim_name; });
   return it == dims.end() ? -1 : static_cast<int>(it - dims.begin());
 }
 
@@ -73,8 +73,8 @@ bool Walks(const SdscTensor& tensor, int dim) {
   for (size_t i = 0; i < tensor.dim_order.size(); ++i) {
     if (tensor.dim_order[i] == dim) return tensor.scale[i] > 0;
   }
-  return std::any_of(tensor.windows.begin(), tensor.windows.end(),
-                     [&](const SdscWindow& window) { return window.window_dim == dim; });
+  return AnyFits(tensor.windows,
+                 [&](const SdscWindow& window) { return window.window_dim == dim; });
 }
 
 int64_t ExtentOf(const SuperDsc& dsc, const SdscTensor& tensor, int dim) {

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json_text.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 
 namespace spyre::compiler {
@@ -128,7 +129,7 @@ class Reader {
     }
     dsc_.outputs = References(op.At("outputLabeledDs"));
     if (dsc_.outputs.empty()) op.At("outputLabeledDs").Fail("a tensor is expected");
-    const bool indexed = std::any_of(dsc_.tensors.begin(), dsc_.tensors.end(), IsIndexed);
+    const bool indexed = AnyFits(dsc_.tensors, IsIndexed);
     if (indexed != (dsc_.index >= 0))
       op.Fail("a value tensor together with an index tensor, or neither, is expected");
     for (const int tensor : References(op.At("inputLabeledDs"))) {

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/sdsc/super_dsc_reader.h"
 
@@ -177,8 +178,7 @@ class TensorReader {
     bool other = false;
     for (const auto& [core_key, map] : Members(coordinates, "coreIdToWkSlice_")) {
       const std::string& core = core_key;
-      const auto it = std::find_if(dsc_.cores.begin(), dsc_.cores.end(),
-                                   [&](int id) { return std::to_string(id) == core; });
+      const auto it = FindIf(dsc_.cores, [&](int id) { return std::to_string(id) == core; });
       if (it == dsc_.cores.end()) continue;
       const auto position = static_cast<size_t>(it - dsc_.cores.begin());
       for (const auto& [name, at] : Members(map)) {
@@ -196,9 +196,8 @@ class TensorReader {
       const std::string& name = dsc_.dims[dim].name;
       if (!coordinates.Has("coordInfo") || !coordinates.At("coordInfo").Has(name.c_str())) continue;
       slices[dim] = CoreFold(coordinates.At("coordInfo").At(name.c_str()));
-      const bool inside = std::all_of(slice.begin(), slice.end(), [&](const auto& of_core) {
-        return of_core[dim] < slices[dim];
-      });
+      const bool inside =
+          AllFit(slice, [&](const auto& of_core) { return of_core[dim] < slices[dim]; });
       if (!inside || dsc_.dims[dim].size % slices[dim] != 0) {
         coordinates.Fail(
             fmt::format("slices below {}, and a multiple of it instead of {} elements "

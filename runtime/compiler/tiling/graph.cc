@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::compiler {
 namespace {
@@ -82,8 +83,8 @@ bool GraphOp::Accumulates() const {
 }
 
 bool GraphOp::Gathers() const {
-  return layout.chosen >= 0 || std::any_of(reads.begin(), reads.end(),
-                                           [](const GraphRead& read) { return read.chosen >= 0; });
+  return layout.chosen >= 0 ||
+         AnyFits(reads, [](const GraphRead& read) { return read.chosen >= 0; });
 }
 
 Extent GraphOp::RangeOf(int position) const {
@@ -92,13 +93,11 @@ Extent GraphOp::RangeOf(int position) const {
 }
 
 bool GraphOp::Reads(const std::string& buffer) const {
-  return std::any_of(reads.begin(), reads.end(),
-                     [&](const GraphRead& read) { return read.buffer == buffer; });
+  return AnyFits(reads, [&](const GraphRead& read) { return read.buffer == buffer; });
 }
 
 const GraphOp* Graph::Find(const std::string& name) const {
-  const auto it =
-      std::find_if(ops.begin(), ops.end(), [&](const GraphOp& op) { return op.name == name; });
+  const auto it = FindIf(ops, [&](const GraphOp& op) { return op.name == name; });
   return it == ops.end() ? nullptr : &*it;
 }
 
@@ -107,8 +106,7 @@ GraphOp* Graph::Find(const std::string& name) {
 }
 
 const GraphInput* Graph::FindInput(const std::string& name) const {
-  const auto it = std::find_if(inputs.begin(), inputs.end(),
-                               [&](const GraphInput& input) { return input.name == name; });
+  const auto it = FindIf(inputs, [&](const GraphInput& input) { return input.name == name; });
   return it == inputs.end() ? nullptr : &*it;
 }
 
@@ -117,11 +115,10 @@ bool Graph::IsOutput(const std::string& buffer) const {
 }
 
 bool Graph::IsChosenFrom(const std::string& buffer) const {
-  return std::any_of(ops.begin(), ops.end(), [&](const GraphOp& op) {
+  return AnyFits(ops, [&](const GraphOp& op) {
     if (op.layout.chosen >= 0 && op.layout.target == buffer) return true;
-    return std::any_of(op.reads.begin(), op.reads.end(), [&](const GraphRead& read) {
-      return read.chosen >= 0 && read.buffer == buffer;
-    });
+    return AnyFits(
+        op.reads, [&](const GraphRead& read) { return read.chosen >= 0 && read.buffer == buffer; });
   });
 }
 

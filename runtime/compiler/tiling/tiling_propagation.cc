@@ -7,6 +7,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/tiling/coarse_tile.h"
 
 namespace spyre::compiler {
@@ -17,8 +18,7 @@ bool InGroup(const GraphOp& op, int group) {
 }
 
 bool DividesNothing(const LoopStamp& loop) {
-  return std::all_of(loop.tiled_dims.begin(), loop.tiled_dims.end(),
-                     [](const std::vector<int>& dims) { return dims.empty(); });
+  return AllFit(loop.tiled_dims, [](const std::vector<int>& dims) { return dims.empty(); });
 }
 
 void CheckReduction(const GraphOp& op) {
@@ -126,9 +126,9 @@ class Propagator {
     const std::vector<int64_t> stride = ContiguousStrides(size);
     whole.layout =
         MakeBufferLayout(size, format, tiled ? StickDimOf(op.layout.device, stride) : -1);
-    const auto first = std::find_if(
-        graph_.ops.begin(), graph_.ops.end(),
-        [&](const GraphOp& other) { return other.IsComputed() && InGroup(other, group); });
+    const auto first = FindIf(graph_.ops, [&](const GraphOp& other) {
+      return other.IsComputed() && InGroup(other, group);
+    });
     result_.actions.push_back(
         {TileAction::Kind::kAllocateFull, op.name, whole.name, size, first->name, {}});
     std::string name = whole.name;
@@ -137,8 +137,7 @@ class Propagator {
   }
 
   void InsertCopy(const std::string& name, const std::string& whole) {
-    const auto it = std::find_if(graph_.ops.begin(), graph_.ops.end(),
-                                 [&](const GraphOp& op) { return op.name == name; });
+    const auto it = FindIf(graph_.ops, [&](const GraphOp& op) { return op.name == name; });
     GraphOp copy;
     copy.name = "copy_" + name;
     copy.op = "identity";

@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/spyre/issue/issue.h"
 #include "runtime/spyre/issue/issue_lanes.h"
 
@@ -224,7 +225,7 @@ class GraphIssuer final : public Issuer {
   }
 
   bool AnyFailed(const std::vector<TaskId>& producers) const {
-    return std::any_of(producers.begin(), producers.end(), [this](TaskId id) {
+    return AnyFits(producers, [this](TaskId id) {
       const auto task = tasks_.find(id);
       return task != tasks_.end() && task->second.progress == Progress::kFailed;
     });

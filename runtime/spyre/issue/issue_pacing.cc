@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/ranges.h"
 
 namespace spyre::runtime {
 namespace {
@@ -40,7 +41,7 @@ std::vector<size_t> InterleavedOrder(const std::vector<InterleavedTask>& tasks, 
         std::deque<size_t>& queue = waiting[stream];
         if (queue.empty()) continue;
         const std::vector<size_t>& after = tasks[queue.front()].after;
-        if (!std::all_of(after.begin(), after.end(), [&](size_t i) { return issued[i]; })) continue;
+        if (!AllFit(after, [&](size_t i) { return issued[i]; })) continue;
         issued[queue.front()] = true;
         order.push_back(queue.front());
         queue.pop_front();

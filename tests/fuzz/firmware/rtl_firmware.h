@@ -2,10 +2,10 @@
 // The firmware's image on the RTL of its controller, on a card that is only its registers.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
 #include "firmware/firmware_image.h"
 #include "model/common/elf_image.h"
 #include "model/rtl/rtl_blocks.h"
@@ -38,8 +38,7 @@ class RtlFirmware final : public FakeCard, private model::ControllerBus {
     if (!controller_.ReadMemory(symbol("__stack_top") - static_cast<uint32_t>(bytes), words.data(),
                                 bytes))
       return UINT32_MAX;
-    const auto lowest =
-        std::find_if(words.begin(), words.end(), [](uint32_t word) { return word; });
+    const auto lowest = FindIf(words, [](uint32_t word) { return word; });
     return static_cast<uint32_t>((words.end() - lowest) * sizeof(uint32_t));
   }
   uint64_t cycles() const { return controller_.cycles(); }

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <vector>
 
+#include "base/ranges.h"
 #include "driver/physical_function.h"
 #include "tests/card_choices.h"
 #include "tests/fuzz/hostile/intruder.h"
@@ -106,8 +107,7 @@ class HostileFunction : public ::testing::TestWithParam<Kind> {
     }
   }
   bool TenantsAreIdle() const {
-    return std::all_of(tenants_.begin(), tenants_.end(),
-                       [](const auto& tenant) { return tenant->idle(); });
+    return AllFit(tenants_, [](const auto& tenant) { return tenant->idle(); });
   }
   void LetTenantsEnd(uint64_t deadline_ps) {
     while (!HasFailure() && !TenantsAreIdle() && transport_->NowPs() < deadline_ps) {

@@ -5,12 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/fuzz/op_lists/op_list_oracle.h"
 
@@ -52,7 +52,7 @@ inline void CheckPlan(const compiler::Plan& plan, const compiler::FrontEndResult
                       PlanTally& tally) {
   ++tally.planned;
   const auto& ops = result.graph.ops;
-  const bool nested = std::any_of(ops.begin(), ops.end(), [](const compiler::GraphOp& op) {
+  const bool nested = AnyFits(ops, [](const compiler::GraphOp& op) {
     return op.loop && op.loop->group_id.size() > 1 && op.loop->group_id[1] > 0;
   });
   if (nested) ++tally.nested;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/verify/decisions.h"
 #include "cosim/verify/op_list_verify.h"
@@ -93,9 +94,8 @@ class ListOnCard {
 
   // It compares, or selects.
   bool Decides() const {
-    return std::any_of(graph_.ops.begin(), graph_.ops.end(), [](const compiler::NamedOp& op) {
-      return op.op == "where" || Compares(op);
-    });
+    return AnyFits(graph_.ops,
+                   [](const compiler::NamedOp& op) { return op.op == "where" || Compares(op); });
   }
 
   cosim::Verification Verify(const std::vector<HostData>& outputs) const {
@@ -141,7 +141,7 @@ class ListOnCard {
            graph_.outputs.end();
   }
   bool IsComparison(int position) const {
-    return std::any_of(graph_.ops.begin(), graph_.ops.end(), [&](const compiler::NamedOp& op) {
+    return AnyFits(graph_.ops, [&](const compiler::NamedOp& op) {
       return op.output == position && Compares(op);
     });
   }

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
+
 namespace spyre::fuzz {
 
 class RandomOpList {
@@ -279,9 +281,8 @@ class RandomOpList {
     const int more = Between(0, 3);
     for (int i = 0; i < more; ++i) {
       const Tensor b = Pick(tensors_);
-      const auto other = std::find_if(b.dims.begin(), b.dims.end(), [&](const std::string& dim) {
-        return !Has(first.dims, dim);
-      });
+      const auto other =
+          FindIf(b.dims, [&](const std::string& dim) { return !Has(first.dims, dim); });
       const bool has_own = Has(b.dims, along) || other == b.dims.end();
       if (OneIn(5)) {
         add(Pick(std::vector<double>{0, -1, 0.5}), {}, along);
@@ -293,8 +294,7 @@ class RandomOpList {
     list_["dims"][into] = size;
     if (OneIn(3)) op["dims"] = dims;
     dims_.push_back(into);
-    return std::none_of(joined.begin(), joined.end(),
-                        [&](const std::string& own) { return Has(dims, own); });
+    return NoneFits(joined, [&](const std::string& own) { return Has(dims, own); });
   }
 
   // Windows that overlap: slices from neighbouring elements on, which are combined.

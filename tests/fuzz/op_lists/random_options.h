@@ -7,6 +7,7 @@
 #include <iterator>
 #include <random>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
 
@@ -50,10 +51,9 @@ inline int64_t TilesOfReductions(const compiler::Graph& graph) {
 
 // Whether operations were put into loops without a hint.
 inline bool IsCoOptimized(const compiler::FrontEndResult& result) {
-  return std::any_of(result.decisions.begin(), result.decisions.end(),
-                     [](const compiler::Decision& decision) {
-                       return decision.because.rfind("co-optimization finds", 0) == 0;
-                     });
+  return AnyFits(result.decisions, [](const compiler::Decision& decision) {
+    return decision.because.rfind("co-optimization finds", 0) == 0;
+  });
 }
 
 }  // namespace spyre::fuzz

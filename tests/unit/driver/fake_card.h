@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "driver/transport.h"
 #include "model/contract/control_block.h"
 #include "model/contract/memory_map.h"
@@ -341,7 +342,7 @@ class FakeCard : public driver::Transport {
   }
 
   bool IsMapped(uint64_t address, uint64_t size) const {
-    return std::any_of(mapped.begin(), mapped.end(), [&](const auto& entry) {
+    return AnyFits(mapped, [&](const auto& entry) {
       return address >= entry.first && address + size <= entry.first + entry.second.first;
     });
   }

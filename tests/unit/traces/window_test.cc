@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "base/ranges.h"
 #include "tests/unit/traces/report_page.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/critical_path.h"
@@ -200,12 +201,11 @@ TEST_P(Window, TheCriticalPathSaysNothingElseThanTheCompleteOne) {
       at = segment.end_ps;
       if (segment.kind == "not recorded") continue;
       EXPECT_GE(segment.start_ps, run->start_ps < from_ ? from_ : 0);
-      const bool is_known =
-          std::any_of(whole.segments.begin(), whole.segments.end(), [&](const PathSegment& other) {
-            return other.kind == segment.kind && other.unit == segment.unit &&
-                   other.name == segment.name && other.start_ps <= segment.start_ps &&
-                   other.end_ps == segment.end_ps;
-          });
+      const bool is_known = AnyFits(whole.segments, [&](const PathSegment& other) {
+        return other.kind == segment.kind && other.unit == segment.unit &&
+               other.name == segment.name && other.start_ps <= segment.start_ps &&
+               other.end_ps == segment.end_ps;
+      });
       EXPECT_TRUE(is_known) << segment.kind << " of " << segment.unit << " from "
                             << segment.start_ps << " to " << segment.end_ps << ", window from "
                             << from_;

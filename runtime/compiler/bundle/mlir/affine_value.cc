@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/ranges.h"
+
 namespace spyre::compiler {
 namespace {
 
@@ -69,8 +71,7 @@ AffineValue AffineValue::Loop(size_t depth, int64_t first, int64_t step) {
 }
 
 bool AffineValue::IsConstant() const {
-  return divisor == 1 && arguments.empty() &&
-         std::all_of(loops.begin(), loops.end(), [](int64_t step) { return step == 0; });
+  return divisor == 1 && arguments.empty() && AllFit(loops, [](int64_t step) { return step == 0; });
 }
 
 std::optional<int> AffineValue::PlainArgument() const {

@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
+#include "base/ranges.h"
 #include "cosim/calibrate/calibrate.h"
 #include "cosim/calibrate/fit_report.h"
 #include "tests/unit/error_of.h"
@@ -47,13 +47,11 @@ std::vector<CalibrationPoint> Measured(const std::vector<std::string>& sets, boo
 }
 
 const FittedKey* Find(const CardFit& fit, const std::string& key) {
-  const auto found = std::find_if(fit.fitted.begin(), fit.fitted.end(),
-                                  [&](const FittedKey& one) { return one.key == key; });
+  const auto found = FindIf(fit.fitted, [&](const FittedKey& one) { return one.key == key; });
   return found == fit.fitted.end() ? nullptr : &*found;
 }
 std::string ReasonOf(const CardFit& fit, const std::string& key) {
-  const auto found = std::find_if(fit.held.begin(), fit.held.end(),
-                                  [&](const HeldKey& one) { return one.key == key; });
+  const auto found = FindIf(fit.held, [&](const HeldKey& one) { return one.key == key; });
   return found == fit.held.end() ? "not held" : found->reason;
 }
 

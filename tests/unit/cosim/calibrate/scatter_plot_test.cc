@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <regex>
+#include <cstdio>
 
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/calibrate/error_reasons.h"
@@ -32,10 +32,15 @@ constexpr const char* kThree = R"(
 
 // x and y of each circle with a stroke: of the points, the legend has none.
 std::vector<std::pair<double, double>> Circles(const std::string& svg) {
-  static const std::regex circle("<circle cx=\"([0-9.]+)\" cy=\"([0-9.]+)\" r=\"3\"");
   std::vector<std::pair<double, double>> found;
-  for (std::sregex_iterator at(svg.begin(), svg.end(), circle), end; at != end; ++at)
-    found.emplace_back(std::stod((*at)[1]), std::stod((*at)[2]));
+  for (size_t at = svg.find("<circle"); at != std::string::npos; at = svg.find("<circle", at + 1)) {
+    double x = 0, y = 0;
+    int radius = 0;
+    if (std::sscanf(svg.c_str() + at, R"(<circle cx="%lf" cy="%lf" r="%d")", &x, &y, &radius) ==
+            3 &&
+        radius == 3)
+      found.emplace_back(x, y);
+  }
   return found;
 }
 

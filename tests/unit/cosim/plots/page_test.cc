@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include "base/files.h"
 #include "cosim/plots/assets.h"
@@ -18,6 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 // As much of a browser's document as the scripts use, which counts what it is given.
 constexpr const char* kDocument = R"(
@@ -62,8 +62,8 @@ TEST(PlotPage, StandsAlone) {
   EXPECT_THAT(page, Not(HasSubstr("@import")));
   EXPECT_THAT(page, Not(HasSubstr("fetch(")));
   // The only address is the name of SVG's elements.
-  const std::string rest = std::regex_replace(page, std::regex("http://www.w3.org/2000/svg"), "");
-  EXPECT_THAT(rest, Not(HasSubstr("http")));
+  for (size_t at = page.find("http"); at != std::string::npos; at = page.find("http", at + 1))
+    EXPECT_THAT(page.substr(at), StartsWith("http://www.w3.org/2000/svg"));
 }
 
 TEST(PlotPage, DataCannotEndTheScriptOrTheTitle) {

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/op_spec_functions.h"
 #include "runtime/compiler/ops/op_funcs.h"
@@ -237,8 +238,8 @@ TEST(OpMeanings, CoverEveryOpFuncThatCanBeExecuted) {
     EXPECT_EQ(meaning->least_inputs, static_cast<size_t>(op.min_inputs)) << op.name;
     EXPECT_EQ(meaning->most_inputs, static_cast<size_t>(op.inputs)) << op.name;
     for (const compiler::OpFuncConstant& constant : op.constants) {
-      const auto known = std::find_if(meaning->constants.begin(), meaning->constants.end(),
-                                      [&](const auto& c) { return c.name == constant.name; });
+      const auto known =
+          FindIf(meaning->constants, [&](const auto& c) { return c.name == constant.name; });
       ASSERT_NE(known, meaning->constants.end()) << op.name << " " << constant.name;
       EXPECT_EQ(known->required, !constant.fallback.has_value()) << op.name << " " << constant.name;
       EXPECT_EQ(known->value, constant.fallback.value_or(0)) << op.name;

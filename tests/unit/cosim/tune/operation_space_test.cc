@@ -5,9 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 
 namespace spyre::cosim::operation_space_test {
@@ -113,8 +113,7 @@ TEST(OperationSpace, TheRunningExamplesBestPlanIsAmongTheFirst) {
   const Ranking ranking = SpaceOf("op='matmul'\nm=4096\nk=1024\nn=1024\ntile={m=1024}").Ranked();
   const std::map<std::string, std::string> best = {
       {"workload.split.m", "8"}, {"workload.split.n", "4"}, {"workload.tile.m", "4096"}};
-  const auto found = std::find_if(ranking.plans.begin(), ranking.plans.end(),
-                                  [&](const Plan& plan) { return plan.keys == best; });
+  const auto found = FindIf(ranking.plans, [&](const Plan& plan) { return plan.keys == best; });
   ASSERT_NE(found, ranking.plans.end());
   EXPECT_LT(found - ranking.plans.begin(), 20);
 }

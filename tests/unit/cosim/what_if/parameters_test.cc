@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
+#include "base/ranges.h"
 #include "tests/unit/error_of.h"
 
 namespace spyre::cosim::parameters_test {
@@ -66,8 +65,7 @@ TEST(WhatIfParameters, ATableNamesAllItsKeys) {
 TEST(WhatIfParameters, WhatAConfigurationDoesNotUseIsLeftOut) {
   const auto is_left_out = [](const RunConfig& config, const std::string& key) {
     const Parameters all = ParametersOf(config, {});
-    return std::any_of(all.left_out.begin(), all.left_out.end(),
-                       [&](const LeftOut& one) { return one.key == key; });
+    return AnyFits(all.left_out, [&](const LeftOut& one) { return one.key == key; });
   };
   RunConfig config;
   EXPECT_TRUE(is_left_out(config, "card.memory.t_rfc_pb_ps"));

@@ -6,9 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/workload/bundle_workload.h"
 #include "cosim/workload/resolve.h"
 
@@ -70,8 +69,7 @@ TEST(TaskListWorkload, WriterAndReadersAgreeOnASparseResult) {
                           "{ op = \"matmul\", inputs = [\"d\", \"w\"], output = \"p\" },"
                           "{ op = \"matmul\", inputs = [\"y\", \"w\"], output = \"q\" }"));
   const auto& tensors = list.tensors;
-  const auto m = std::find_if(tensors.begin(), tensors.end(),
-                              [](const auto& tensor) { return tensor.name == "m"; });
+  const auto m = FindIf(tensors, [](const auto& tensor) { return tensor.name == "m"; });
   ASSERT_NE(m, tensors.end());
   EXPECT_EQ(m->layout.stick_dim(), -1) << "one element to a stick";
   EXPECT_EQ(list.kernels.size(), 3u);

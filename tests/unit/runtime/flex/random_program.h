@@ -16,6 +16,8 @@
 #include <tuple>
 #include <vector>
 
+#include "base/ranges.h"
+
 namespace spyre::test {
 
 inline constexpr uint32_t kStick = 128;
@@ -238,8 +240,7 @@ inline RandomProgram MakeProgram(uint32_t seed, const ProgramShape& shape = {}) 
   std::set<uint32_t> unrecorded;
   std::map<uint32_t, std::set<uint32_t>> stream_after, event_after;
   const auto free = [&](const std::set<uint32_t>& events) {
-    return std::none_of(events.begin(), events.end(),
-                        [&](uint32_t event) { return unrecorded.count(event) != 0; });
+    return NoneFits(events, [&](uint32_t event) { return unrecorded.count(event) != 0; });
   };
   const auto record = [&](uint32_t stream, uint32_t event) {
     program.steps.push_back({Step::Kind::kRecord, stream, 0, 0, 0, event, 0});

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 
+#include "base/ranges.h"
 #include "tests/unit/runtime/graph/graph_fixture.h"
 #include "tests/unit/runtime/graph/random_regions.h"
 
@@ -186,7 +187,7 @@ class Program {
     for (size_t id = 0; id < tasks_.size(); ++id) {
       const OracleTask& task = tasks_[id];
       if (task.state != State::kSubmitted) continue;
-      if (std::all_of(task.before.begin(), task.before.end(), [this](TaskId before) {
+      if (AllFit(task.before, [this](TaskId before) {
             return tasks_[static_cast<size_t>(before)].state == State::kDone;
           })) {
         ready.push_back(static_cast<TaskId>(id));

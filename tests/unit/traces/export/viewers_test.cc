@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/ranges.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/export/perfetto.h"
 #include "traces/export/text_export.h"
@@ -214,8 +215,7 @@ TEST(Perfetto, HoldsEverySliceWithNameTrackFlowAndAnnotations) {
   for (const auto& [uuid, name] : reader.processes) processes.insert(name);
   EXPECT_THAT(processes, ElementsAre("card", "core 00", "core 01", "counters", "host"));
 
-  const auto slice = std::find_if(reader.slices.begin(), reader.slices.end(),
-                                  [](const Slice& s) { return s.name == "DMA_OUT"; });
+  const auto slice = FindIf(reader.slices, [](const Slice& s) { return s.name == "DMA_OUT"; });
   ASSERT_NE(slice, reader.slices.end());
   EXPECT_EQ(slice->process, "card");
   EXPECT_EQ(slice->track, "stream 0");

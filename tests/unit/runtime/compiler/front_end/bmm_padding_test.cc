@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
 
@@ -143,8 +144,7 @@ RC_GTEST_PROP(BmmPaddingOfRandomSizes, WritesEveryRowOnce, ()) {
       ++writes.at(static_cast<size_t>(op.layout.offset[0] + row));
     RC_ASSERT((op.reads[0].buffer == "0") == (op.layout.offset[0] == k));
   }
-  RC_ASSERT(std::all_of(writes.begin(), writes.end(),
-                        [&](int times) { return times == (k % 64 == 0 ? 0 : 1); }));
+  RC_ASSERT(AllFit(writes, [&](int times) { return times == (k % 64 == 0 ? 0 : 1); }));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/verify.h"
 #include "runtime/compiler/graph_form/graph_form.h"
@@ -121,9 +122,7 @@ TEST(Chunking, TheVerifierRefusesChunksThatDoNotMakeTheWhole) {
   EXPECT_NO_THROW(Verify(right, options));
   const auto position = [&](const FrontEndResult& graph, const std::string& name) {
     const std::vector<GraphOp>& ops = graph.graph.ops;
-    return std::find_if(ops.begin(), ops.end(),
-                        [&](const GraphOp& op) { return op.name == name; }) -
-           ops.begin();
+    return FindIf(ops, [&](const GraphOp& op) { return op.name == name; }) - ops.begin();
   };
   FrontEndResult wrong = right;
   std::vector<GraphOp>& ops = wrong.graph.ops;
@@ -167,7 +166,7 @@ RC_GTEST_PROP(ChunkingOfRandomSizes, CoversTheResultOnce, ()) {
         ++writes.at(static_cast<size_t>((r + (whole ? 0 : op.layout.offset[0])) * columns + c +
                                         (whole ? 0 : op.layout.offset[1])));
   }
-  RC_ASSERT(std::all_of(writes.begin(), writes.end(), [](int times) { return times == 1; }));
+  RC_ASSERT(AllFit(writes, [](int times) { return times == 1; }));
 }
 
 }  // namespace

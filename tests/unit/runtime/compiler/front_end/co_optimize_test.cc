@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 #include "runtime/compiler/graph_form/graph_form.h"
@@ -280,9 +281,9 @@ TEST(CoOptimize, ListsWhereNothingIsGainedComeOutAsTheyWere) {
   EXPECT_THAT(with.kept_out, IsEmpty());
   for (const char* stage : {"graph", "division", "lx", "opspec"})
     EXPECT_EQ(DumpStage(with, stage), DumpStage(without, stage)) << stage;
-  const auto told =
-      std::find_if(with.decisions.begin(), with.decisions.end(),
-                   [](const Decision& decision) { return decision.subject == "co-optimization"; });
+  const auto told = FindIf(with.decisions, [](const Decision& decision) {
+    return decision.subject == "co-optimization";
+  });
   ASSERT_NE(told, with.decisions.end());
   EXPECT_EQ(told->chosen, "no new loops");
   EXPECT_THAT(told->because, HasSubstr("nothing is gained"));
@@ -322,10 +323,9 @@ TEST(CoOptimize, TellsWhyAGroupWasMadeAndWhatTheOthersCost) {
   const FrontEndResult result =
       CompileNamedGraph(ReadNamedGraph(Chain(32768)), CoOptimizing({1000, 10}));
   EXPECT_EQ(LoopsOf(result), "2x[y x z]");
-  const auto told =
-      std::find_if(result.decisions.begin(), result.decisions.end(), [](const Decision& decision) {
-        return decision.because.rfind("co-optimization finds", 0) == 0;
-      });
+  const auto told = FindIf(result.decisions, [](const Decision& decision) {
+    return decision.because.rfind("co-optimization finds", 0) == 0;
+  });
   ASSERT_NE(told, result.decisions.end());
   const std::string text = TextOf(*told);
   EXPECT_THAT(text, HasSubstr("A = 2 around y, x, z"));

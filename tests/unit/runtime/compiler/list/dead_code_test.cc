@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 
 namespace spyre::compiler::dead_code_test {
@@ -124,8 +125,7 @@ RC_GTEST_PROP(DeadCodeOfRandomLists, IsWhatNoOutputIsReachedFrom, ()) {
                 {"tensors", {{{"name", "x"}, {"dims", {"A"}}}}},
                 {"ops", ops},
                 {"outputs", outputs}};
-  if (reads.end() == std::find_if(reads.begin(), reads.end(),
-                                  [](const auto& read) { return read.count("x") != 0; }))
+  if (reads.end() == FindIf(reads, [](const auto& read) { return read.count("x") != 0; }))
     RC_DISCARD();
   const std::vector<bool> live = LiveOperations(ReadNamedGraph(value));
   for (int op = 0; op < count; ++op) RC_ASSERT(live[static_cast<size_t>(op)] == reaches(op));
