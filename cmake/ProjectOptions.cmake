@@ -65,6 +65,7 @@ endif()
 # file that includes JSON costs half a second more than one that does not, precompiled or not. Text is appended by
 # `text += fmt::format(...)`: format_to, and fmt::print to a stream, compile the whole formatter into a unit, which takes a
 # second.
+set_source_files_properties(${PROJECT_SOURCE_DIR}/cmake/precompiled.cc PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
 foreach(header precompiled precompiled_json precompiled_systemc)
   add_library(spyre_${header} STATIC ${PROJECT_SOURCE_DIR}/cmake/precompiled.cc)
   target_link_libraries(spyre_${header} PUBLIC spyre_options fmt::fmt nlohmann_json::nlohmann_json)
@@ -93,13 +94,14 @@ endfunction()
 #   HOT          runs spend their time in it: a release is optimised as far as the compiler can
 #   COLD         it runs once per command: a release is compiled for a fast build. Without HOT and COLD it is in between
 #   HOT_FILES    files that are compiled as in a HOT folder
+#   HOT_WITH name they share translation units with spyre_name, which is HOT: a unit of their own is mostly headers
 #   HOT_IN_TESTS unit tests spend their time in it, so it is optimised with sanitizers too
 #   JSON, SYSTEMC most of its files include that, so they are given a precompiled header with it
 #   WITH name    it is compiled together with the other folders that say the same, into the library spyre_name: files share
 #                translation units, because most of what a small one costs is headers
 #   ALONE        files that are never compiled together with others, because their file-local names are those of another file
 function(spyre_folder path)
-  cmake_parse_arguments(F "SYSTEMC;JSON;COLD;HOT;HOT_IN_TESTS" "WITH" "TO;LINK;PRIVATE;SOURCES;ALONE;HOT_FILES" ${ARGN})
+  cmake_parse_arguments(F "SYSTEMC;JSON;COLD;HOT;HOT_IN_TESTS" "WITH;HOT_WITH" "TO;LINK;PRIVATE;SOURCES;ALONE;HOT_FILES" ${ARGN})
   string(REPLACE "/" "_" name spyre_${path})
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${path}/*.cc)
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
@@ -138,6 +140,10 @@ function(spyre_folder path)
     if(F_HOT_FILES)
       list(TRANSFORM F_HOT_FILES PREPEND ${PROJECT_SOURCE_DIR}/${path}/)
       list(REMOVE_ITEM sources ${F_HOT_FILES})
+    endif()
+    if(F_HOT_WITH)
+      target_sources(spyre_${F_HOT_WITH} PRIVATE ${F_HOT_FILES})
+    elseif(F_HOT_FILES)
       add_library(${name}_hot OBJECT ${F_HOT_FILES})
       spyre_product_library(${name}_hot ${header} "")
       # Objects may not depend in a circle, as libraries do: they are given what headers need, and no more.

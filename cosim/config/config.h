@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cosim/config/field.h"
+#include "cosim/tensors/input_data.h"
 #include "model/common/card_config.h"
 #include "model/contract/memory_map.h"
 #include "parameters/card_parameters.h"
@@ -125,9 +126,6 @@ runtime::IssuePacing PacingOf(const IssueConfig& issue);
 
 // How much of the outputs is compared with the reference.
 enum class VerifyMode : uint8_t { kFull, kSample, kNone };
-
-// Of generated inputs.
-enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
 
 // Whose results may stay in LX.
 enum class TiledReductions : uint8_t { kFail, kPlan };

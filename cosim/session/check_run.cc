@@ -7,7 +7,7 @@
 #include "base/files.h"
 #include "cosim/config/tenants.h"
 #include "cosim/session/session_setup.h"
-#include "cosim/workload/input_data.h"
+#include "cosim/tensors/input_data.h"
 #include "cosim/workload/resolve.h"
 #include "cosim/workload/workload.h"
 #include "runtime/flex/spyre_allocator.h"

@@ -8,9 +8,10 @@
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/ranges.h"
 #include "cosim/session/wall_timer.h"
+#include "cosim/tensors/input_data.h"
 #include "cosim/tensors/npy.h"
-#include "cosim/workload/input_data.h"
 #include "cosim/workload/resolve.h"
 #include "model/contract/control_block.h"
 #include "runtime/spyre/spyre_tensor.h"
@@ -202,8 +203,7 @@ void FunctionRun::Verify(const std::vector<HostData>* outputs,
   if (!config_.workload.functional || config_.workload.verify == VerifyMode::kNone) return;
   const std::vector<WorkloadTensor>& tensors = workload_->tensors();
   const bool is_any_written =
-      std::any_of(tensors.begin(), tensors.end(),
-                  [](const WorkloadTensor& tensor) { return tensor.is_output; });
+      AnyFits(tensors, [](const WorkloadTensor& tensor) { return tensor.is_output; });
   if (!is_any_written) {
     result_.not_verified = "nothing that it writes is an argument";
     return;

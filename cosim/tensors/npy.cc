@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/files.h"
+#include "base/ranges.h"
 
 namespace spyre::cosim {
 namespace {
@@ -36,7 +37,7 @@ constexpr std::array<std::pair<const char*, const char*>, 12> kTypes = {{{"f2", 
                                                                          {"b1", "bool"}}};
 
 bool IsKnownType(const std::string& dtype) {
-  return std::any_of(kTypes.begin(), kTypes.end(), [&](auto& type) { return dtype == type.first; });
+  return AnyFits(kTypes, [&](auto& type) { return dtype == type.first; });
 }
 
 int64_t ElementBytes(const std::string& dtype) { return dtype[1] - '0'; }

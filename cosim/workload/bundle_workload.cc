@@ -15,7 +15,7 @@
 #include "base/nearest.h"
 #include "base/ranges.h"
 #include "cosim/arguments/bundle_shapes.h"
-#include "cosim/workload/input_data.h"
+#include "cosim/tensors/input_data.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/verify/bundle_verify.h"
 #include "cosim/verify/op_list_verify.h"

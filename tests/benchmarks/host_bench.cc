@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cosim/reference/matmul_block_forms.h"
+#include "cosim/tensors/input_data.h"
 #include "cosim/tensors/npy.h"
-#include "cosim/workload/input_data.h"
 
 namespace spyre::cosim::host_bench {
 namespace {

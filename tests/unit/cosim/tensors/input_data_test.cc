@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Generated inputs repeat, and are distributed as they say.
-#include "cosim/workload/input_data.h"
+#include "cosim/tensors/input_data.h"
 
 #include <gtest/gtest.h>
 

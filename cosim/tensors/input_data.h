@@ -5,11 +5,12 @@
 
 #include <cstdint>
 
-#include "cosim/config/config.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/workload_tensor.h"
 
 namespace spyre::cosim {
+
+enum class Distribution : uint8_t { kUniform, kNormal, kPositive, kSmall };
 
 // How inputs are generated.
 struct InputOptions {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cosim/workload/input_data.h"
+#include "cosim/tensors/input_data.h"
 
 #include <algorithm>
 #include <utility>
