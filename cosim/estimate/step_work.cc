@@ -82,14 +82,17 @@ class StepOfBundle {
       const bool a = Walks(first, dim), b = Walks(second, dim), out = Walks(Output(), dim);
       if (!out && (k < 0 || at == StickDim(first) || at == StickDim(second))) k = at;
       const bool batch = out && a && b, outer = out && a && !b && at != m;
+      const bool inner = out && b && !a && at != n;
       uint64_t* const size = !out    ? &work.k
                              : batch ? &work.batch
                              : outer ? &work.outer
+                             : inner ? &work.inner
                              : a     ? &work.m
                                      : &work.n;
       uint64_t* const parts = !out    ? &work.k_parts
                               : batch ? &work.batch_parts
                               : outer ? &work.outer_parts
+                              : inner ? &work.inner_parts
                               : a     ? &work.m_parts
                                       : &work.n_parts;
       *size *= static_cast<uint64_t>(d.size);

@@ -148,10 +148,12 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   const double chunks = Number(k) / Number(chunk_sticks);
   const uint64_t batch_part = Up(work.batch, work.batch_parts);
   const uint64_t outer_part = Up(work.outer, work.outer_parts);
+  const uint64_t inner_part = Up(work.inner, work.inner_parts);
   const uint64_t m_tiles = Up(m_part, work.tile_m), n_tiles = Up(n_part, work.tile_n);
-  const double tiles = Number(batch_part * outer_part * m_tiles * n_tiles);
-  const double filled = Number(work.batch * work.outer) /
-                        Number(work.batch_parts * batch_part * work.outer_parts * outer_part);
+  const double tiles = Number(batch_part * outer_part * inner_part * m_tiles * n_tiles);
+  const double filled = Number(work.batch * work.outer * work.inner) /
+                        Number(work.batch_parts * batch_part * work.outer_parts * outer_part *
+                               work.inner_parts * inner_part);
   const double m_filled = filled * Number(work.m) / Number(work.m_parts * m_tiles * work.tile_m);
   const double n_filled = filled * Number(Up(work.n, kStickElements) * kStickElements) /
                           Number(work.n_parts * n_tiles * work.tile_n);
@@ -196,7 +198,7 @@ KernelTime TimeOf(const MatmulWork& work, const CardParameters& card) {
   time.ns = time.start_ns + tiles_ns + time.exposed_store_ns;
   time.bound = array >= load.ns ? FormulaBound::kArray : load.bound;
   if (time.start_ns > time.ns / 2) time.bound = FormulaBound::kStart;
-  time.macs = work.batch * work.outer * work.m * work.k * work.n;
+  time.macs = work.batch * work.outer * work.inner * work.m * work.k * work.n;
   time.bytes_read = static_cast<uint64_t>(std::llround(tiles * read));
   time.bytes_written = static_cast<uint64_t>(std::llround(tiles * written));
   return time;

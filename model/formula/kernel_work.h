@@ -22,12 +22,14 @@ struct MemoryRuns {
 enum class CoreletUse : uint8_t { kOne, kSameWeights, kOwnWeights };
 
 // out[m, n] = a[m, k] b[k, n], `batch` times, divided into parts; `outer` times besides with the
-// same b, as rows that are no part of m. A core works on one matmul after the other, and for every
-// tile of the output both operands pass through LX again.
+// same b, as rows that are no part of m; and `inner` times with the same a, as columns that are no
+// part of n. A core works on one matmul after the other, and for every tile of the output both
+// operands pass through LX again.
 struct MatmulWork {
   uint64_t batch = 1, m = 1, k = 1, n = 1;  // of the whole
   uint64_t batch_parts = 1, m_parts = 1, k_parts = 1, n_parts = 1;
   uint64_t outer = 1, outer_parts = 1;
+  uint64_t inner = 1, inner_parts = 1;
   uint64_t tile_m = 1, tile_n = 1;  // of the output of a core; columns in whole sticks
   CoreletUse corelets = CoreletUse::kOne;
   bool a_in_lx = false, b_in_lx = false, out_in_lx = false;  // and so do not pass the ring
@@ -36,9 +38,11 @@ struct MatmulWork {
   // as many as its members.
   uint64_t a_hops = 0, b_hops = 0;
 
-  uint64_t cores() const { return batch_parts * outer_parts * m_parts * k_parts * n_parts; }
+  uint64_t cores() const {
+    return batch_parts * outer_parts * inner_parts * m_parts * k_parts * n_parts;
+  }
   // Cores that take the same part of an operand, by a multicast.
-  uint64_t a_sharers() const { return n_parts; }
+  uint64_t a_sharers() const { return inner_parts * n_parts; }
   uint64_t b_sharers() const { return outer_parts * m_parts; }
   // Sticks of k that pass through LX at a time, in each of two buffers: 8 at most.
   uint64_t chunk_sticks() const {

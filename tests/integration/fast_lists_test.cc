@@ -64,6 +64,40 @@ TEST_F(FastListsTest, OperationsOfTheHostTakeWhatTheyTakeOnTheTimedCard) {
   EXPECT_NEAR(fast["launch_ns"].get<double>(), kernels_ns + host_ns, 1);
 }
 
+// Weights of several heads, whose rows or columns lie side by side or apart, and rows in batches:
+// that a core computes one matmul after the other, and which cores share what they load.
+TEST_F(FastListsTest, ProductsOfManyHeadsTakeWhatTheyTakeOnTheTimedCard) {
+  struct Case {
+    std::vector<std::string> x, w, y;
+  };
+  const std::vector<Case> cases = {{{"S", "H"}, {"G", "H", "D"}, {"G", "S", "D"}},
+                                   {{"S", "H"}, {"K", "G", "H", "D"}, {"K", "G", "S", "D"}},
+                                   {{"S", "H"}, {"K", "H", "D"}, {"S", "K", "D"}},
+                                   {{"S", "H"}, {"H", "K", "D"}, {"S", "K", "D"}},
+                                   {{"B", "S", "H"}, {"G", "H", "D"}, {"B", "G", "S", "D"}},
+                                   {{"G", "S", "H"}, {"K", "G", "H", "D"}, {"K", "G", "S", "D"}}};
+  const json sizes = {{"B", 2}, {"S", 64}, {"K", 2}, {"G", 4}, {"H", 1024}, {"D", 128}};
+  for (const Case& one : cases) {
+    json list = {
+        {"tensors", {{{"name", "x"}, {"dims", one.x}}, {{"name", "w"}, {"dims", one.w}}}},
+        {"ops", {{{"op", "matmul"}, {"inputs", {"x", "w"}}, {"output", "y"}, {"dims", one.y}}}}};
+    for (const std::vector<std::string>& dims : {one.x, one.w})
+      for (const std::string& dim : dims) list["dims"][dim] = sizes[dim];
+    const json fast = Run(list, "fast"), timed = Run(list, "timed");
+    ASSERT_TRUE(fast.contains("kernels") && timed.contains("kernels"));
+    double ns[2] = {};
+    uint64_t macs[2] = {};
+    for (const int i : {0, 1}) {
+      for (const json& kernel : (i == 0 ? fast : timed)["kernels"]) {
+        ns[i] += kernel["device_ns"].get<double>();
+        macs[i] += kernel["macs"].get<uint64_t>();
+      }
+    }
+    EXPECT_NEAR(ns[0] / ns[1], 1, 0.15) << list << ns[0] << " and " << ns[1] << " ns";
+    EXPECT_EQ(macs[0], macs[1]) << list;
+  }
+}
+
 TEST_F(FastListsTest, TheSummaryAndASweepSayWhatTheHostTakes) {
   Write("list.json", kAngles.dump());
   Write("run.toml",
