@@ -81,22 +81,19 @@ class StepOfBundle {
       const int at = static_cast<int>(dim);
       const bool a = Walks(first, dim), b = Walks(second, dim), out = Walks(Output(), dim);
       if (!out && (k < 0 || at == StickDim(first) || at == StickDim(second))) k = at;
-      const bool batch = out && a && b, outer = out && a && !b && at != m;
-      const bool inner = out && b && !a && at != n;
-      uint64_t* const size = !out    ? &work.k
-                             : batch ? &work.batch
-                             : outer ? &work.outer
-                             : inner ? &work.inner
-                             : a     ? &work.m
-                                     : &work.n;
-      uint64_t* const parts = !out    ? &work.k_parts
-                              : batch ? &work.batch_parts
-                              : outer ? &work.outer_parts
-                              : inner ? &work.inner_parts
-                              : a     ? &work.m_parts
-                                      : &work.n_parts;
-      *size *= static_cast<uint64_t>(d.size);
-      *parts *= static_cast<uint64_t>(d.slices);
+      const auto divide = [&d](uint64_t& size, uint64_t& parts) {
+        size *= static_cast<uint64_t>(d.size);
+        parts *= static_cast<uint64_t>(d.slices);
+      };
+      if (!out) {
+        divide(work.k, work.k_parts);
+      } else if (a && b) {
+        divide(work.batch, work.batch_parts);
+      } else if (a) {
+        at == m ? divide(work.m, work.m_parts) : divide(work.outer, work.outer_parts);
+      } else {
+        at == n ? divide(work.n, work.n_parts) : divide(work.inner, work.inner_parts);
+      }
     }
     work.a_in_lx = first.in_lx;
     work.b_in_lx = second.in_lx;
