@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/ranges.h"
 
 namespace spyre::benchmarks {
@@ -74,7 +75,7 @@ std::optional<double> Measurement::Counter(const std::string& counter) const {
 Results ParseResults(std::string_view text, const std::string& name) {
   Results results;
   try {
-    const json document = json::parse(text);
+    const json document = SortedJsonOf(text);
     for (const auto& [key, value] : document.at("context").items())
       if (value.is_string()) results.context[key] = value.get<std::string>();
     for (const json& entry : document.at("benchmarks")) {

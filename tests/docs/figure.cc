@@ -6,11 +6,11 @@
 
 #include <cctype>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
+#include "base/json_text.h"
 #include "tests/paths.h"
 
 namespace spyre::docs {
@@ -23,13 +23,13 @@ Json CardParameters() {
   const toml::table card = toml::parse_file(SPYRE_SOURCE_DIR "/configs/cards/spyre.toml");
   std::ostringstream text;
   text << toml::json_formatter(card);
-  return Json::parse(text.str());
+  return JsonOf(text.str());
 }
 
 Json ReportOf(const fs::path& directory, const std::string& run) {
   for (const fs::path& path :
        {directory / "out" / run / "report.json", directory / "out" / (run + ".json")}) {
-    if (std::ifstream file(path); file) return Json::parse(file);
+    if (fs::exists(path)) return JsonOf(ReadFile(path));
   }
   throw std::runtime_error("there is no report of '" + run + "': has the page run it?");
 }

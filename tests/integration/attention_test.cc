@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/session/session.h"
 #include "tests/integration/out_dir.h"
@@ -49,7 +50,7 @@ class FusedAttentionTimes : public test::ProgramFixture {
     for (const std::string& set : sets) arguments += " --set '" + set + "'";
     const Outcome outcome = Call(arguments);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? nlohmann::json::parse(outcome.out)["launch_ns"].get<double>() : 0;
+    return outcome.status == 0 ? SortedJsonOf(outcome.out)["launch_ns"].get<double>() : 0;
   }
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "cosim/what_if/resources.h"
 #include "tests/integration/program_fixture.h"
@@ -145,7 +146,7 @@ TEST_P(ProgramBoundsTest, TheResourceThatIsNamedGainsMostInTheWholeProgram) {
   const Outcome outcome = Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
                                ".toml --resources --json --jobs 1");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json answer = json::parse(outcome.out);
+  const json answer = SortedJsonOf(outcome.out);
   const json& resources = answer["resources"];
   EXPECT_EQ(resources.size(), cosim::Resources().size());
   const auto named = FindIf(resources, [&](const json& resource) {
@@ -175,7 +176,7 @@ TEST_P(ClosedFormBoundsTest, TheSameResourceGainsMostInTheClosedForm) {
         Call(std::string("what-if " SPYRE_SOURCE_DIR "/configs/") + GetParam() +
              ".toml --resources --json --jobs 1 --set card.fidelity=" + (fast ? "fast" : "timed"));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
-    const json answer = json::parse(outcome.out);
+    const json answer = SortedJsonOf(outcome.out);
     EXPECT_LT(answer["resources"][0]["change"].get<double>(), -0.03);
     bound[fast ? 1 : 0] = answer["bound_by"];
   }

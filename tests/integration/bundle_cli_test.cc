@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
@@ -44,7 +46,7 @@ class BundleCommandLine : public test::ProgramFixture {
   Result RunSample(const std::string& bundle, const std::string& more = "") const {
     return Spyre("run " + std::string(kBundles) + bundle + " --out out --no-progress " + more);
   }
-  json OutReport() const { return json::parse(Read("out/report.json")); }
+  json OutReport() const { return SortedJsonOf(Read("out/report.json")); }
   // Writes an array of one value.
   void WriteArray(const std::string& name, const std::string& type,
                   const std::vector<int64_t>& shape, double value) const {
@@ -156,8 +158,8 @@ TEST_F(BundleCommandLine, SourceRunsAndCompilesToTheBundleBesideIt) {
   const Result compile = Spyre("compile " + sample + "/op_spec.py.txt -o code --bundle emitted");
   EXPECT_EQ(compile.status, 0) << compile.text;
   EXPECT_TRUE(std::filesystem::exists(dir_ + "/code/spyrecode.json"));
-  std::ifstream theirs(sample + "/sdsc_3.json");
-  EXPECT_EQ(json::parse(Read("emitted/sdsc_3.json")), json::parse(theirs));
+  EXPECT_EQ(SortedJsonOf(Read("emitted/sdsc_3.json")),
+            SortedJsonOf(ReadFile(sample + "/sdsc_3.json", "the sample")));
 }
 
 TEST_F(BundleCommandLine, CompiledCodeIsDisassembledWithTheFilesOfItsSteps) {

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
@@ -31,7 +32,7 @@ class BundleEnds : public test::ProgramFixture {
   Outcome Run(const std::string& arguments) const {
     return Call("run bundle --no-progress --out out " + arguments);
   }
-  nlohmann::json Report() const { return nlohmann::json::parse(Read("out/report.json")); }
+  nlohmann::json Report() const { return SortedJsonOf(Read("out/report.json")); }
 
   // The i-th number is i / 8 modulo 64.
   std::vector<double> WriteHalves(const std::string& name, int64_t rows, int64_t columns) const {

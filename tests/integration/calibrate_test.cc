@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "cosim/calibrate/calibrate_statistics.h"
 #include "cosim/report/report_trust.h"
@@ -45,7 +46,7 @@ TEST_F(CalibrateTest, APointsTimeIsTheKernelsTimeInARunOfItsOwn) {
   const Outcome outcome = Call("calibrate points.json --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_EQ(outcome.err, "") << "progress is for terminals";
-  const json points = json::parse(outcome.out)["points"];
+  const json points = SortedJsonOf(outcome.out)["points"];
   ASSERT_EQ(points.size(), 3u);
   const char* workloads[] = {
       "op = \"neg\"\nrows = 64\ncols = 512\ncores = 4\n",
@@ -93,7 +94,7 @@ TEST_F(CalibrateTest, TheCardAndItsParametersAreTheCallers) {
   const auto simulated_us = [&](const std::string& options) {
     const Outcome outcome = Call("calibrate points.json --family unary --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return json::parse(outcome.out)["points"][0]["simulated_us"].get<double>();
+    return SortedJsonOf(outcome.out)["points"][0]["simulated_us"].get<double>();
   };
   Write("slow.toml", "[card.clock]\ncore_mhz = 550\nring_mhz = 550\n");
   const double usual = simulated_us("");
@@ -149,7 +150,7 @@ TEST_F(CalibrateTest, ACardIsFittedToATableOfTimesAndUsedByItsName) {
   const Outcome measured = Call("calibrate shapes.csv --json " + slow);
   ASSERT_EQ(measured.status, 0) << measured.err;
   std::string table = "op,rows,cols,cores,measured_us\n";
-  const json result = json::parse(measured.out);
+  const json result = SortedJsonOf(measured.out);
   for (const json& point : result["points"]) {
     table += fmt::format("abs,{},2048,32,{}\n", point["rows"].get<int>(),
                          point["simulated_us"].get<double>());
@@ -158,7 +159,7 @@ TEST_F(CalibrateTest, ACardIsFittedToATableOfTimesAndUsedByItsName) {
 
   const Outcome fitted = Call("calibrate times.csv --fit card.toml --json --jobs 1");
   ASSERT_EQ(fitted.status, 0) << fitted.err;
-  const json fit = json::parse(fitted.out);
+  const json fit = SortedJsonOf(fitted.out);
   EXPECT_EQ(fit["fitted_points"], 6);
   EXPECT_EQ(fit["held_out_points"], 3);
   EXPECT_GT(fit["closed_form"]["before"]["held_out_rms_error"].get<double>(), 0.1);
@@ -168,7 +169,7 @@ TEST_F(CalibrateTest, ACardIsFittedToATableOfTimesAndUsedByItsName) {
 
   const Outcome with = Call("calibrate times.csv --card card.toml --set card.fidelity=fast --json");
   ASSERT_EQ(with.status, 0) << with.err;
-  EXPECT_EQ(json::parse(with.out)["families"].back()["held_out_rms_error"],
+  EXPECT_EQ(SortedJsonOf(with.out)["families"].back()["held_out_rms_error"],
             fit["closed_form"]["after"]["held_out_rms_error"]);
 }
 
@@ -204,7 +205,7 @@ TEST_F(CalibrateTest, TheClosedFormIsNearTheTimesOfRealCards) {
       {"matmul-4", 0.05}, {"matmul-8", 0.1},  {"matmul-16", 0.1}, {"matmul-32", 0.1},
       {"matmul-k", 0.16}};
   size_t judged = 0;
-  const json result = json::parse(outcome.out);
+  const json result = SortedJsonOf(outcome.out);
   for (const json& family : result["families"]) {
     const auto bound = bounds.find(family["name"]);
     if (bound == bounds.end()) continue;

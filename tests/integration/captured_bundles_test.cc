@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
@@ -45,7 +46,7 @@ class CapturedBundles : public test::ProgramFixture {
     const Outcome outcome = Call("run " + arguments + " --out out --no-progress");
     return {outcome.status, outcome.out + outcome.err};
   }
-  json OutReport() const { return json::parse(Read("out/report.json")); }
+  json OutReport() const { return SortedJsonOf(Read("out/report.json")); }
 
   // Numbers of 1/8 up to `range`, which float16 and SEN169 hold exactly; returns what was written.
   Matrix WriteMatrix(const std::string& name, int64_t rows, int64_t columns, int salt,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::co_optimize_test {
@@ -22,7 +23,7 @@ class CoOptimized : public ProgramFixture {
     const Outcome outcome = Call("compare list.json workload.lx=co-optimizing --json " + arguments +
                                  " --set trace.enabled=false");
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-    return Json::parse(outcome.out)["plans"].get<std::vector<Json>>();
+    return SortedJsonOf(outcome.out)["plans"].get<std::vector<Json>>();
   }
   static Json Softmax(int64_t rows, int64_t columns) {
     return {{"dims", {{"R", rows}, {"C", columns}}},
@@ -73,7 +74,7 @@ TEST_F(CoOptimized, KeysOfTheCostHaveNoEffectWithoutIt) {
 }
 
 TEST_F(CoOptimized, ReductionsInTilesAreRightToWhatRoundingsExplain) {
-  const Json list = Json::parse(R"({
+  const Json list = SortedJsonOf(R"({
     "dims": {"A": 64, "K": 1024, "N": 128},
     "tensors": [{"name": "x", "dims": ["A", "K"]}, {"name": "w", "dims": ["K", "N"]}],
     "ops": [{"op": "exp", "inputs": ["x"], "output": "y"},
@@ -85,7 +86,7 @@ TEST_F(CoOptimized, ReductionsInTilesAreRightToWhatRoundingsExplain) {
   Write("list.json", list.dump());
   const Outcome tiled = Call("run list.json --set workload.tiled_reductions=plan --json");
   EXPECT_EQ(tiled.status, 0) << tiled.out << tiled.err;
-  EXPECT_LT(Json::parse(tiled.out)["verified"]["max_relative_error"].get<double>(), 0.01);
+  EXPECT_LT(SortedJsonOf(tiled.out)["verified"]["max_relative_error"].get<double>(), 0.01);
   const Outcome refused = Call("run list.json");
   EXPECT_EQ(refused.status, 2);
   EXPECT_THAT(refused.err, HasSubstr("RuntimeError: tiled_reduction_dim"));

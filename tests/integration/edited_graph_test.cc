@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::edited_graph_test {
@@ -25,13 +26,13 @@ class EditedGraph : public ProgramFixture {
               {"op": "mul", "inputs": ["p", "y"], "output": "z"}]})");
     const Outcome outcome = Call("compile list.json --emit " + pass + " --json");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return Json::parse(outcome.out);
+    return JsonOf(outcome.out);
   }
   Json ReportOf(const Json& graph) const {
     Write("graph.json", graph.dump());
     const Outcome outcome = Call("run graph.json --json --set trace.enabled=false");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? Json::parse(outcome.out) : Json();
+    return outcome.status == 0 ? JsonOf(outcome.out) : Json();
   }
 };
 

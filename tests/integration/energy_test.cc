@@ -3,6 +3,7 @@
 // however kernels overlap; and that it is the energy that the card's sensors show.
 #include <gmock/gmock.h>
 
+#include "base/json_text.h"
 #include "cosim/report/report_energy.h"
 #include "cosim/session/session.h"
 #include "tests/integration/out_dir.h"
@@ -24,7 +25,7 @@ class EnergyTest : public ProgramFixture {
     const Outcome outcome = Call("run '" SPYRE_SOURCE_DIR "/configs/" + config +
                                  "' --out out --set trace.enabled=false --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
 
   // The kernels of the report, with what is outside them, are its whole energy, part by part; and

@@ -2,6 +2,7 @@
 // [expect] of a configuration: what is not met sets the exit status, and is in report and summary.
 #include <gmock/gmock.h>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::expect_test {
@@ -23,7 +24,7 @@ class ExpectTest : public ProgramFixture {
 TEST_F(ExpectTest, WhatIsMetChangesNothing) {
   const Outcome outcome = Run("max_launch_ns = 1000000\nmax_device_ns = 1000000\n");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  const json expectations = json::parse(outcome.out)["expectations"];
+  const json expectations = SortedJsonOf(outcome.out)["expectations"];
   ASSERT_EQ(expectations.size(), 2u);
   EXPECT_EQ(expectations[0]["key"], "expect.max_launch_ns");
   EXPECT_EQ(expectations[1]["met"], true);
@@ -32,7 +33,7 @@ TEST_F(ExpectTest, WhatIsMetChangesNothing) {
 TEST_F(ExpectTest, WhatIsNotMetIsExitStatusOneAndSaysWhatWasFound) {
   const Outcome outcome = Run("max_launch_ns = 10\nbound_by = \"pt\"\n");
   EXPECT_EQ(outcome.status, 1);
-  const json report = json::parse(outcome.out);
+  const json report = SortedJsonOf(outcome.out);
   EXPECT_EQ(report["verified"]["passed"], true) << "the result is right all the same";
   EXPECT_EQ(report["expectations"][0]["met"], false);
   EXPECT_THAT(report["expectations"][1]["found"].get<std::string>(),
@@ -55,8 +56,8 @@ TEST_F(ExpectTest, RulesAreOfTheTrace) {
   Write("rules.toml", "[[rule]]\nname = \"one kernel\"\nkind = \"kernel\"\nmax_count = 1\n");
   const Outcome outcome = Run("rules = \"rules.toml\"\n");
   EXPECT_EQ(outcome.status, 1) << "its correction is a kernel as well";
-  EXPECT_THAT(json::parse(outcome.out)["expectations"][0]["key"], "expect.rules, one kernel");
-  const std::string out = json::parse(outcome.out)["trace"]["path"];
+  EXPECT_THAT(SortedJsonOf(outcome.out)["expectations"][0]["key"], "expect.rules, one kernel");
+  const std::string out = SortedJsonOf(outcome.out)["trace"]["path"];
   EXPECT_EQ(Call("trace check " + out + " rules.toml --junit junit.xml").status, 1);
   EXPECT_THAT(Read("junit.xml"), HasSubstr("tests=\"1\" failures=\"1\""));
   Write("rules.toml", "[[rule]]\nkind = \"window\"\nmax_time_us = 1000\n");

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/report/report.h"
 #include "cosim/session/session.h"
@@ -57,7 +58,7 @@ TEST(Explain, CriticalPathOfEveryKernelSumsToItsDeviceTimeAndNothingIsMissing) {
 
 TEST(Explain, EveryKernelHasItsRooflineBalanceAndLostTime) {
   const RunResult result = RunSets(kSplitMatmul);
-  const auto report = nlohmann::json::parse(ReportJson(result));
+  const auto report = SortedJsonOf(ReportJson(result));
   ASSERT_EQ(report["kernels"].size(), 2u);
   for (const auto& kernel : report["kernels"]) {
     const double seconds = kernel["device_ns"].get<double>() / 1e9;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
@@ -24,7 +25,7 @@ class FastListsTest : public ProgramFixture {
         "--set card.fidelity=" +
         fidelity + " " + options);
     EXPECT_EQ(outcome.status, 0) << list << options << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
   // What is in the list: a relu, and what the cards do with its result.
   static json Together(int rows, json collective) {
@@ -43,7 +44,7 @@ class FastListsTest : public ProgramFixture {
   }
 };
 
-const json kAngles = json::parse(R"({
+const json kAngles = SortedJsonOf(R"({
   "dims": {"S": 512, "D": 1024},
   "tensors": [{"name": "positions", "dims": ["S"], "dtype": "int32"},
               {"name": "rates", "dims": ["D"]}, {"name": "x", "dims": ["S", "D"]}],
@@ -167,7 +168,7 @@ TEST_F(FastListsTest, ATensorParallelMlpIsWithinTenPercentOfTheTimedCards) {
                          "--set card.fidelity=") +
              (i == 0 ? "fast" : "timed"));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
-    const json report = json::parse(outcome.out);
+    const json report = SortedJsonOf(outcome.out);
     for (const json& kernel : report["kernels"])
       if (kernel["name"] != "add") ns[i] += kernel["device_ns"].get<double>() / 4;
     for (const json& together : report["collectives"]) ns[i] += together["time_ns"].get<double>();
@@ -185,7 +186,7 @@ TEST_F(FastListsTest, ACollectiveOfTheOutputHasAClosedFormToo) {
     const Outcome outcome =
         Call(std::string("run run.toml --json --set card.fidelity=") + (i == 0 ? "fast" : "timed"));
     ASSERT_EQ(outcome.status, 0) << outcome.err;
-    ns[i] = json::parse(outcome.out)["collective"]["time_ns"];
+    ns[i] = SortedJsonOf(outcome.out)["collective"]["time_ns"];
   }
   EXPECT_NEAR(ns[0] / ns[1], 1, 0.1) << ns[0] << " and " << ns[1] << " ns";
 }
@@ -199,7 +200,7 @@ TEST_F(FastListsTest, CasesOfListsSayWhatBoundsThem) {
       "\n");
   const Outcome outcome = Call("run --cases cases.jsonl --out out");
   EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-  EXPECT_EQ(json::parse(outcome.out)["bound_by"], "memory bandwidth") << outcome.out;
+  EXPECT_EQ(SortedJsonOf(outcome.out)["bound_by"], "memory bandwidth") << outcome.out;
 }
 
 }  // namespace

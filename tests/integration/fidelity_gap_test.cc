@@ -13,6 +13,7 @@
 #include <map>
 #include <random>
 
+#include "base/json_text.h"
 #include "tests/integration/accuracy_page.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
@@ -174,7 +175,7 @@ class FidelityGapTest : public ProgramFixture {
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     std::map<std::string, Gap> gaps;
     if (outcome.status != 0) return gaps;
-    const json result = json::parse(outcome.out);
+    const json result = SortedJsonOf(outcome.out);
     for (const json& point : result["points"]) {
       std::string family = point["family"];
       if (family.rfind("matmul", 0) == 0)
@@ -199,7 +200,7 @@ class FidelityGapTest : public ProgramFixture {
       std::vector<double>& times = ns.emplace_back();
       std::istringstream lines(outcome.out);
       for (std::string line; std::getline(lines, line);)
-        times.push_back(json::parse(line)["device_ns"]);
+        times.push_back(SortedJsonOf(line)["device_ns"]);
       ASSERT_EQ(times.size(), products.size());
     }
     for (size_t i = 0; i < products.size(); ++i) {
@@ -251,7 +252,7 @@ TEST_F(FidelityGapTest, ASoftmaxTakesWhatTheListOfItsOperationsTakes) {
   const Outcome outcome =
       Call("calibrate points.json records.json --json --both --jobs 1 --set card.fidelity=fast");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out)["points"];
+  const json result = SortedJsonOf(outcome.out)["points"];
   ASSERT_EQ(result.size(), 2 * points.size());
   for (size_t i = 0; i < points.size(); ++i) {
     const json &one = result[i], &list = result[points.size() + i];
@@ -276,7 +277,7 @@ TEST_F(FidelityGapTest, BothNameWhatBoundsAProductWhoseBatchIsInside) {
           Call(std::string("what-if run.toml --resources --json --jobs 1 --set card.fidelity=") +
                fidelity);
       ASSERT_EQ(outcome.status, 0) << outcome.err;
-      const json answer = json::parse(outcome.out);
+      const json answer = SortedJsonOf(outcome.out);
       EXPECT_EQ(answer["bound_by"], resource) << fidelity << " " << workload;
       gains.push_back(answer["resources"][0]["change"]);
     }

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "tests/integration/program_fixture.h"
@@ -175,7 +176,7 @@ class Fp8Bundles : public test::ProgramFixture {
                          "--args a.npy,b.npy",
                          p.m, p.k, p.n));
     ASSERT_EQ(run.status, 0) << run.out << run.err;
-    EXPECT_EQ(nlohmann::json::parse(Read("out/report.json"))["verified"]["mismatches"], 0);
+    EXPECT_EQ(SortedJsonOf(Read("out/report.json"))["verified"]["mismatches"], 0);
     const NpyArray read = ReadNpy(dir_ + "/out/arg_2.npy", "out", "f2", {p.m, p.n});
     double largest = 0;
     for (int64_t i = 0; i < p.m; ++i) {
@@ -220,7 +221,7 @@ TEST_F(Fp8Bundles, WeightsThatStayInLxAreReadWhereTheyAre) {
 
 TEST_F(Fp8Bundles, SticksOfTwoDimensionsThatNothingTakesAreRefused) {
   WriteBundle({2, 128, 64});
-  nlohmann::json file = nlohmann::json::parse(Read("bundle/sdsc_1.json"));
+  nlohmann::json file = SortedJsonOf(Read("bundle/sdsc_1.json"));
   nlohmann::json& op = file["1_qfp8wt"]["dscs_"][0]["qfp8wt"];
   op["computeOp_"][0]["opFuncName"] = "neg";
   Write("bundle/sdsc_1.json", file.dump());

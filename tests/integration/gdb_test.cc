@@ -3,6 +3,7 @@
 // batch mode against spyre-cosim run --gdb.
 #include <gmock/gmock.h>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
 
@@ -117,11 +118,10 @@ TEST_F(Gdb, CostsNoSimulatedTime) {
   EXPECT_EQ(session.status, 0) << session.text;
   const Outcome alone = Call("run run.toml --out alone --no-progress");
   EXPECT_EQ(alone.status, 0) << alone.err;
-  const auto debugged = nlohmann::json::parse(Read("debugged/report.json"));
-  EXPECT_EQ(debugged["sim_time_ns"],
-            nlohmann::json::parse(Read("alone/report.json"))["sim_time_ns"]);
+  const auto debugged = SortedJsonOf(Read("debugged/report.json"));
+  EXPECT_EQ(debugged["sim_time_ns"], SortedJsonOf(Read("alone/report.json"))["sim_time_ns"]);
   EXPECT_EQ(debugged["trace"]["digest"],
-            nlohmann::json::parse(Read("alone/report.json"))["trace"]["digest"]);
+            SortedJsonOf(Read("alone/report.json"))["trace"]["digest"]);
 }
 
 TEST_F(Gdb, NeedsAProcessorToDebug) {

@@ -6,6 +6,7 @@
 
 #include <ostream>
 
+#include "base/json_text.h"
 #include "cosim/session/session.h"
 #include "tests/integration/out_dir.h"
 #include "tests/integration/program_fixture.h"
@@ -92,7 +93,7 @@ class HostStages : public ProgramFixture {
   json Report(const std::string& sets) {
     const Outcome outcome = Call("run add.toml --out out " + sets);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return json::parse(Read("out/report.json"));
+    return SortedJsonOf(Read("out/report.json"));
   }
 };
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::kernel_ranking_test {
@@ -40,12 +41,12 @@ class KernelRankingTest : public ProgramFixture {
   json Ask(const std::string& options = "") const {
     const Outcome outcome = Call("what-if --kernels run.toml --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
   json Run(const std::string& options = "") const {
     const Outcome outcome = Call("run run.toml --json " + options);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
 };
 

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report.h"
@@ -74,7 +75,7 @@ Values Product(const Values& a, const Values& b, size_t rows, size_t inner, size
   return c;
 }
 
-const json kMlp = json::parse(R"({
+const json kMlp = SortedJsonOf(R"({
   "dims": {"S": 32, "H": 128, "I": "512 / cards"},
   "tensors": [{"name": "x", "dims": ["S", "H"], "same": true},
               {"name": "up", "dims": ["H", "I"], "split": "I"},
@@ -141,7 +142,7 @@ TEST(ListCollectives, TimesDoNotDependOnTheDataAndRepeat) {
 
 TEST(ListCollectives, AreInTheReportOneByOne) {
   const RunResult result = RunList(kMlp, {"cards.count=4", "cards.algorithm=ring"});
-  const json report = json::parse(ReportJson(result));
+  const json report = SortedJsonOf(ReportJson(result));
   ASSERT_EQ(report["collectives"].size(), 1u);
   const json& sum = report["collectives"][0];
   EXPECT_EQ(sum["name"], "sum");
@@ -160,7 +161,7 @@ TEST(ListCollectives, AreInTheReportOneByOne) {
 // What other streams were given before goes on while the cards exchange data, if the card lets
 // copies and kernels overlap.
 TEST(ListCollectives, OverlapWithKernelsOfOtherStreams) {
-  json list = json::parse(R"({
+  json list = SortedJsonOf(R"({
     "dims": {"S": 128, "H": 512, "N": 512},
     "tensors": [{"name": "a", "dims": ["S", "H"]}, {"name": "b", "dims": ["S", "H"]},
                 {"name": "w", "dims": ["H", "N"]}],

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "tests/integration/list_fixture.h"
 
@@ -65,7 +66,7 @@ TEST_F(ListHostOperations, SinesAndSumsStandBetweenKernels) {
   }
   EXPECT_LT(Off(Values("c"), c), 0.01);
   EXPECT_LT(Off(Values("k"), k), 0.002);
-  const auto report = nlohmann::json::parse(Read("out/report.json"));
+  const auto report = SortedJsonOf(Read("out/report.json"));
   const auto host = report.at("issue").at("host_operations");
   ASSERT_EQ(host.size(), 3u);
   EXPECT_EQ(host[0].at("op"), "sin");
@@ -157,7 +158,7 @@ TEST_F(ListHostOperations, PositionsOfWhatIsNearlyEqualAreNotDecided) {
     "outputs": ["place", "most"]})");
   const Outcome outcome = Call("run list.json --out out");
   EXPECT_EQ(outcome.status, 0) << outcome.err << outcome.out;
-  const auto verified = nlohmann::json::parse(Read("out/report.json")).at("verified");
+  const auto verified = SortedJsonOf(Read("out/report.json")).at("verified");
   EXPECT_EQ(verified.at("not_decided"), 64) << "the places, and not the largest values";
 }
 
@@ -207,10 +208,10 @@ TEST_F(ListHostOperations, TimesDoNotDependOnNumbers) {
             {"op": "sin", "inputs": ["a"], "output": "s"},
             {"op": "neg", "inputs": ["s"], "output": "y"}]})";
   Run(list);
-  const auto first = nlohmann::json::parse(Read("out/report.json"));
+  const auto first = SortedJsonOf(Read("out/report.json"));
   const Outcome outcome = Call("run list.json --out out --set workload.functional=false");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const auto second = nlohmann::json::parse(Read("out/report.json"));
+  const auto second = SortedJsonOf(Read("out/report.json"));
   EXPECT_EQ(first.at("window"), second.at("window"));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::lx_report_test {
@@ -25,12 +26,12 @@ class LxReport : public ProgramFixture {
     Write("run.toml", config);
     const Outcome outcome = Call("run run.toml --json");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return json::parse(outcome.out);
+    return SortedJsonOf(outcome.out);
   }
   json Lx(const json& report) const {
     const Outcome outcome = Call("trace lx --json " + report["trace"]["path"].get<std::string>());
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return json::parse(outcome.out);
+    return SortedJsonOf(outcome.out);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "tests/integration/float64_product.h"
 #include "tests/integration/program_fixture.h"
@@ -102,7 +103,7 @@ class MatmulBundles : public test::ProgramFixture {
     const std::vector<double> right = WriteImage("b.npy", sizes, b, 2);
     const Outcome outcome = Call("run bundle --no-progress --out out --args a.npy,b.npy" + options);
     ASSERT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-    EXPECT_EQ(json::parse(Read("out/report.json"))["verified"]["mismatches"], 0);
+    EXPECT_EQ(SortedJsonOf(Read("out/report.json"))["verified"]["mismatches"], 0);
     const NpyArray got =
         ReadNpy(dir_ + "/out/a2.npy", "out", "f4", {Elements(sizes, out) / kStick, kStick});
     for (int64_t batch = 0; batch < sizes.batch; ++batch) {
@@ -189,7 +190,7 @@ TEST_F(MatmulBundles, TransposingAnOperandTakesTimeOfTheVectorUnit) {
   const auto ns = [&](int a_stick, int passes) {
     ExpectProduct({1, 128, 128, 128, 1}, a_stick, kN,
                   " --set card.core.vector_transpose_cost=" + std::to_string(passes));
-    const json step = json::parse(Read("out/report.json"))["bundle"]["programs"][0]["steps"][0];
+    const json step = SortedJsonOf(Read("out/report.json"))["bundle"]["programs"][0]["steps"][0];
     return step["device_ns"].get<double>();
   };
   EXPECT_GT(ns(kM, 64), ns(kM, 2));

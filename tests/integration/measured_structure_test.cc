@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::measured_structure_test {
@@ -44,7 +45,7 @@ class MeasuredStructure : public ProgramFixture {
     const Outcome outcome = Call("calibrate records.json --json");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     std::vector<double> times;
-    const nlohmann::json points = nlohmann::json::parse(outcome.out).at("points");
+    const nlohmann::json points = SortedJsonOf(outcome.out).at("points");
     for (const auto& point : points) times.push_back(point.at("simulated_us"));
     EXPECT_EQ(times.size(), matmuls.size());
     return times;

@@ -11,6 +11,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/report/report.h"
 #include "cosim/report/report_model.h"
@@ -108,7 +109,7 @@ TEST(Model, TheStepIsTheSumOfItsParts) {
   EXPECT_EQ(parts + times->gaps_ps, times->step_ps);
   EXPECT_EQ(launches, 3u * 24 + 3) << "norm, restickified weight and logits behind the layers";
 
-  const json report = json::parse(ReportJson(result, nullptr));
+  const json report = SortedJsonOf(ReportJson(result, nullptr));
   const json& model = report["model"];
   double kernels_ns = 0;
   for (const json& kernel : report["kernels"]) kernels_ns += kernel["device_ns"].get<double>();
@@ -151,7 +152,7 @@ class ModelRuns : public test::ProgramFixture {
     const Outcome outcome =
         Call("run " SPYRE_SOURCE_DIR "/configs/" + config + ".toml --json" + sets);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
   json Small(const std::string& keys, bool functional = false) const {
     return Report(functional ? "functional = true" : "functional = false",

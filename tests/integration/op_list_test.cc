@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/report/report.h"
 #include "cosim/session/session.h"
@@ -191,7 +192,7 @@ TEST(TiledChain, TheUntiledTwinMovesTheIntermediateThereAndBack) {
 TEST(TiledChain, TheReportSaysWhyTheIntermediateIsInDeviceMemory) {
   const RunResult result =
       RunOnCard(Load("tiled_chain", {"workload.dims={ A = 64, B = 512 }", "workload.lx=none"}));
-  const auto report = nlohmann::json::parse(ReportJson(result));
+  const auto report = SortedJsonOf(ReportJson(result));
   nlohmann::json place;
   for (const auto& decision : report["decisions"])
     if (decision["pass"] == "lx" && decision["subject"] == "y") place = decision;
@@ -339,7 +340,7 @@ TEST(Hints, WhatTheyDoNotDivideIsSaidInTheReport) {
            "inputs = [\"x\", \"v\"], output = \"y\" }]",
            "workload.hints=[{ slices = { A = 4, B = 2 } }]"}));
   ExpectRight(result, 4 * kOneRounding);
-  const auto report = nlohmann::json::parse(ReportJson(result));
+  const auto report = SortedJsonOf(ReportJson(result));
   EXPECT_THAT(report.at("warnings").get<std::vector<std::string>>(),
               ::testing::Contains(HasSubstr("hint A = 4: v has no dimension A")));
 }

@@ -24,6 +24,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/cli/task_graph_command.h"
 #include "cosim/config/config.h"
 #include "cosim/host/child_process.h"
@@ -249,7 +250,7 @@ std::string GraphRow(const Row& row) {
   Json state, simulation;
   std::istringstream lines(answers.str());
   for (std::string line; std::getline(lines, line);) {
-    const Json answer = Json::parse(line);
+    const Json answer = SortedJsonOf(line);
     if (answer["r"] == "state") state = answer;
     if (answer["r"] == "sim") simulation = answer;
   }
@@ -290,7 +291,7 @@ std::string WithFigures(const std::string& document, const std::vector<Block>& b
   }
   const std::vector<std::string> answers = RunInChildren(works, kAtOnce);
   std::vector<Json> results;
-  for (const size_t place : places) results.push_back(Json::parse(answers[place]));
+  for (const size_t place : places) results.push_back(SortedJsonOf(answers[place]));
   std::string text;
   size_t done = 0;
   const Json* next = results.data();

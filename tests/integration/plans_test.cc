@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::plans_test {
@@ -18,7 +19,7 @@ class Plans : public ProgramFixture {
  protected:
   // y = a + b, z = y * c, w = max(y, z) on [64, 512].
   static Json Chain() {
-    return Json::parse(R"({
+    return SortedJsonOf(R"({
       "dims": {"A": 64, "B": 512},
       "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]},
                   {"name": "c", "dims": ["A", "B"]}],
@@ -36,7 +37,7 @@ class Plans : public ProgramFixture {
     const Outcome outcome =
         Call("compare chain.json --json --set trace.enabled=false " + arguments);
     EXPECT_EQ(outcome.status, status) << outcome.out << outcome.err;
-    return Json::parse(outcome.out)["plans"].get<std::vector<Json>>();
+    return SortedJsonOf(outcome.out)["plans"].get<std::vector<Json>>();
   }
   static std::string LoopsOf(const Json& column) {
     return column["predicted"]["kernels"][0]["loops"];
@@ -44,7 +45,7 @@ class Plans : public ProgramFixture {
 };
 
 TEST_F(Plans, OfTheListAFileAndTheCommandLineEachGoBeforeTheOneBefore) {
-  WriteChain(Json::parse(R"({"groups": [[["y", "z"], 2]], "lx": {"y": "device"}})"));
+  WriteChain(SortedJsonOf(R"({"groups": [[["y", "z"], 2]], "lx": {"y": "device"}})"));
   Write("plan.toml", "groups = [[[\"y\", \"z\"], 4]]\n");
   const std::vector<Json> columns =
       Compare("plan.toml 'workload.plan=plan.toml;workload.plan.lx.y=lx' workload.plan.groups=[]");
@@ -97,7 +98,7 @@ TEST_F(Plans, ARefusedPlanIsAColumnWithItsReason) {
 }
 
 TEST_F(Plans, OfListsThatAreLaunchedOperationByOperationAreRefused) {
-  WriteChain(Json::parse(R"({"splits": {"y": {"A": 2}}})"));
+  WriteChain(SortedJsonOf(R"({"splits": {"y": {"A": 2}}})"));
   const Outcome outcome = Call("run chain.json --set workload.issue.mode=streams");
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.err, HasSubstr("the list has a plan, which is of one program"));
@@ -107,13 +108,13 @@ TEST_F(Plans, OfListsThatAreLaunchedOperationByOperationAreRefused) {
 }
 
 TEST_F(Plans, CutsAndNamesThatDoNotFitAreRefused) {
-  WriteChain(Json::parse(R"({"groups": [[["y", "z"], 2]], "cuts": ["y"]})"));
+  WriteChain(SortedJsonOf(R"({"groups": [[["y", "z"], 2]], "cuts": ["y"]})"));
   EXPECT_THAT(Call("run chain.json").err,
               HasSubstr("y and z are inside one loop, which is of one kernel; nearest: behind z"));
-  WriteChain(Json::parse(R"({"cuts": ["yy"]})"));
+  WriteChain(SortedJsonOf(R"({"cuts": ["yy"]})"));
   EXPECT_THAT(Call("run chain.json").err,
               HasSubstr("plan.cuts: 'yy' is not an operation of the list; did you mean 'y'?"));
-  WriteChain(Json::parse(R"({"cuts": ["y"], "lx": {"y": "lx"}})"));
+  WriteChain(SortedJsonOf(R"({"cuts": ["y"], "lx": {"y": "lx"}})"));
   EXPECT_THAT(Call("run chain.json").err, HasSubstr("a result that its kernel hands out"));
   WriteChain();
   EXPECT_THAT(Call("run chain.json --set workload.plan=none.json").err, HasSubstr("none.json"));
@@ -123,16 +124,16 @@ TEST_F(Plans, CasesRunInProcessesOfTheirOwn) {
   Json well = Chain(), planned = Chain(), refused = Chain();
   well["id"] = "well";
   planned["id"] = "planned";
-  planned["plan"] = Json::parse(R"({"groups": [[["y", "z", "w"], 2]]})");
+  planned["plan"] = SortedJsonOf(R"({"groups": [[["y", "z", "w"], 2]]})");
   refused["id"] = "refused";
-  refused["plan"] = Json::parse(R"({"groups": [[["y", "z", "w"], 7]]})");
+  refused["plan"] = SortedJsonOf(R"({"groups": [[["y", "z", "w"], 7]]})");
   Write("cases.jsonl",
         well.dump() + "\n" + refused.dump() + "\nnonsense\n" + planned.dump() + "\n");
   const Outcome outcome = Call("run --cases cases.jsonl --jobs 2 --out out");
   EXPECT_EQ(outcome.status, 2) << outcome.err;
   std::istringstream lines(outcome.out);
   std::vector<Json> results;
-  for (std::string line; std::getline(lines, line);) results.push_back(Json::parse(line));
+  for (std::string line; std::getline(lines, line);) results.push_back(SortedJsonOf(line));
   ASSERT_EQ(results.size(), 4u);
   EXPECT_EQ(results[0]["verified"], true);
   EXPECT_GT(results[0]["device_ns"], 0);

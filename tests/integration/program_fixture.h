@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "tests/paths.h"
 
 namespace spyre::test {
@@ -66,7 +67,7 @@ class ProgramFixture : public ::testing::Test {
     Write("run.toml", "[workload]\n" + workload + "\n" + more);
     const Outcome outcome = Call("run run.toml --json");
     EXPECT_EQ(outcome.status, 0) << workload << ": " << outcome.err;
-    return outcome.status == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : nlohmann::json();
   }
 
   std::string dir_;

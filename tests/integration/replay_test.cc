@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::cosim::replay_test {
@@ -25,12 +26,12 @@ class Replays : public test::ProgramFixture {
     Write("run.toml", std::string("[workload]\n") + workload);
     const Outcome outcome = Call("run run.toml --json --record run.rec " + sets);
     EXPECT_EQ(outcome.status, 0) << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out)["sim_time_ns"].get<double>() : 0;
+    return outcome.status == 0 ? SortedJsonOf(outcome.out)["sim_time_ns"].get<double>() : 0;
   }
   json Replay(const std::string& sets, int status) const {
     const Outcome outcome = Call("replay run.rec --json " + sets);
     EXPECT_EQ(outcome.status, status) << outcome.out << outcome.err;
-    return json::parse(outcome.out, nullptr, false);
+    return SortedJsonIfAny(outcome.out);
   }
 };
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::shipped_configs_test {
@@ -85,7 +86,7 @@ class ShippedConfigs : public ProgramFixture, public ::testing::WithParamInterfa
     }
     const Outcome outcome = Call(command);
     EXPECT_EQ(outcome.status, 0) << command << ": " << outcome.err;
-    return outcome.status == 0 ? json::parse(outcome.out) : json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : json();
   }
 };
 

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::slurm_sweep_test {
@@ -77,7 +78,7 @@ class SlurmSweepTest : public test::ProgramFixture {
       std::ifstream in(entry.path());
       std::string line;
       std::getline(in, line);
-      while (std::getline(in, line)) ++counts[nlohmann::json::parse(line)["point"].get<int>()];
+      while (std::getline(in, line)) ++counts[SortedJsonOf(line)["point"].get<int>()];
     }
     return counts;
   }

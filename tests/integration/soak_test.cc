@@ -2,6 +2,7 @@
 // The soak campaign as `spyre-cosim soak`, for a moment. A day is run by hand: docs/security.md.
 #include <gmock/gmock.h>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::soak_test {
@@ -17,7 +18,7 @@ class Soak : public ProgramFixture {
              "--bursts-per-owner 60 --bursts-per-card-reset 150 --json " +
              arguments);
     EXPECT_EQ(outcome.status, 0) << outcome.out << outcome.err;
-    return outcome.status == 0 ? nlohmann::json::parse(outcome.out) : nlohmann::json();
+    return outcome.status == 0 ? SortedJsonOf(outcome.out) : nlohmann::json();
   }
 };
 

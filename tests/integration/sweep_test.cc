@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "cosim/host/child_process.h"
 #include "cosim/session/session.h"
@@ -73,7 +74,7 @@ class SweepTest : public ::testing::Test {
     std::ifstream in(PathOf(journal));
     std::string line;
     std::getline(in, line);
-    while (std::getline(in, line)) ++counts[Json::parse(line)["point"].get<int>()];
+    while (std::getline(in, line)) ++counts[JsonOf(line)["point"].get<int>()];
     return counts;
   }
 
@@ -93,7 +94,7 @@ TEST_F(SweepTest, TwoKeysOfTheCardGiveTheFrontOfWhatSmallerOnesCost) {
   std::istringstream lines(TextOf("over/results.jsonl"));
   std::map<std::pair<int, int>, std::pair<double, bool>> points;
   for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line);
+    const Json row = JsonOf(line);
     points[{row["set"]["card.memory.channels"], row["set"]["card.cores"]}] = {
         row["launch_ns"].get<double>(), row["pareto"].get<bool>()};
   }
@@ -125,7 +126,7 @@ TEST_F(SweepTest, ALongerLatencyIsTheCheaperOne) {
   std::istringstream lines(TextOf("over/results.jsonl"));
   std::map<int, std::pair<double, bool>> points;
   for (std::string line; std::getline(lines, line);) {
-    const Json row = Json::parse(line);
+    const Json row = JsonOf(line);
     points[row["set"]["card.memory.controller_ns"]] = {row["launch_ns"].get<double>(),
                                                        row["pareto"].get<bool>()};
   }
@@ -141,7 +142,7 @@ TEST_F(SweepTest, EveryPointHasARowAndInfeasibleOnesTheirReason) {
   std::istringstream lines(TextOf("out/results.jsonl"));
   size_t count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
-    const Json row = Json::parse(line);
+    const Json row = JsonOf(line);
     EXPECT_EQ(row["point"], count);
     const bool fits = row["set"]["workload.cores"] <= row["set"]["card.cores"];
     EXPECT_EQ(row["status"], fits ? "done" : "infeasible");

@@ -8,6 +8,7 @@
 
 #include <map>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::timing_invariants_test {
@@ -35,7 +36,7 @@ class TimingInvariantsTest : public ProgramFixture {
     const Outcome outcome = Call("calibrate points.json --json");
     EXPECT_EQ(outcome.status, 0) << outcome.err << outcome.out;
     std::vector<double> times;
-    const json result = json::parse(outcome.out);
+    const json result = SortedJsonOf(outcome.out);
     for (const json& point : result["points"]) times.push_back(point["simulated_us"]);
     return times;
   }

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 
 namespace spyre::test::tune_test {
@@ -28,7 +29,7 @@ class TuneTest : public ProgramFixture {
 TEST_F(TuneTest, TheBestPlanIsAConfigurationThatRunsInTheTimeThatWasFound) {
   const Outcome outcome = Call("tune run.toml --budget 16 -o out --json");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out);
+  const json result = SortedJsonOf(outcome.out);
   EXPECT_EQ(result["right"], true);
   EXPECT_LE(result["best"]["launch_ns"], result["given"]["launch_ns"]);
   EXPECT_EQ(result["verified"][0]["launch_ns"], result["best"]["launch_ns"]);
@@ -41,9 +42,9 @@ TEST_F(TuneTest, TheBestPlanIsAConfigurationThatRunsInTheTimeThatWasFound) {
   }
   EXPECT_EQ(timed, 16u);
   EXPECT_EQ(result["best"]["launch_ns"], best);
-  const json given = json::parse(Call("run run.toml --json").out);
+  const json given = SortedJsonOf(Call("run run.toml --json").out);
   EXPECT_EQ(result["given"]["launch_ns"], given["launch_ns"]);
-  const json tuned = json::parse(Call("run out/best.toml --json --out out/run").out);
+  const json tuned = SortedJsonOf(Call("run out/best.toml --json --out out/run").out);
   EXPECT_EQ(tuned["launch_ns"], best);
   EXPECT_EQ(tuned["verified"]["passed"], true);
   EXPECT_THAT(Read("out/best.toml"), HasSubstr("# plan\n"));
@@ -73,7 +74,7 @@ TEST_F(TuneTest, AnyFigureMayBeTheObjectiveAndKeysOfTheCommandLineStay) {
   const Outcome outcome = Call(
       "tune run.toml --budget 12 -o out --json --objective tmac_per_s --set workload.tile.m=64");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out);
+  const json result = SortedJsonOf(outcome.out);
   EXPECT_EQ(result["objective"]["more_is_better"], true);
   for (const json& trial : result["trials"]) {
     EXPECT_EQ(trial["set"].count("workload.tile.m"), 0u);
@@ -93,7 +94,7 @@ TEST_F(TuneTest, AListOfOperationsIsTunedToo) {
   const Outcome outcome =
       Call("tune list.toml --budget 10 -o out --json --set workload.issue.mode=program");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out);
+  const json result = SortedJsonOf(outcome.out);
   // y need not go to memory and back.
   EXPECT_LT(result["best"]["bytes_read"], result["given"]["bytes_read"]);
   EXPECT_LT(result["best"]["launch_ns"], result["given"]["launch_ns"]);
@@ -106,7 +107,7 @@ TEST_F(TuneTest, InfeasiblePlansAreCountedWithTheirReasons) {
       "tune run.toml --budget 24 -o out --json --set workload.tile.m=64 "
       "--set workload.split={m=4}");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json result = json::parse(outcome.out);
+  const json result = SortedJsonOf(outcome.out);
   uint64_t plans = 0, infeasible = 0;
   for (const json& reason : result["infeasible"]) {
     EXPECT_FALSE(reason["reason"].get<std::string>().empty());
@@ -164,7 +165,7 @@ struct Advised {
 TEST_F(TuneTest, RunAdvisesAnotherDivisionOnlyWhereTheCardIsFasterWithIt) {
   const auto run = [&](const std::string& sizes, const std::string& more) {
     Write("run.toml", "[workload]\nop = \"matmul\"\nfunctional = false\n" + sizes + more);
-    const json report = json::parse(Call("run run.toml --json").out);
+    const json report = SortedJsonOf(Call("run run.toml --json").out);
     return Advised{report["launch_ns"], report["advice"]};
   };
   size_t advised = 0, not_advised = 0;

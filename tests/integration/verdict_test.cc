@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/paths.h"
@@ -26,7 +27,7 @@ using ::testing::StartsWith;
 class VerdictOfRunTest : public MergedOutputFixture {
  protected:
   VerdictOfRunTest() { simulates_next_ = true; }
-  json Report() const { return json::parse(Read("out/report.json")); }
+  json Report() const { return SortedJsonOf(Read("out/report.json")); }
 };
 
 constexpr const char* kMatmul = "[workload]\nm = 256\nk = 128\nn = 192\ntile = { m = 64 }\n";
@@ -98,7 +99,7 @@ TEST_F(VerdictOfRunTest, WhatASmallRunSaysOfAResourceIsWhatWhatIfSays) {
   const json verdict = Report()["verdict"];
   const Outcome asked = Call("what-if --resources --json run.toml");
   ASSERT_EQ(asked.status, 0) << asked.text;
-  const json resources = json::parse(asked.text).at("resources");
+  const json resources = SortedJsonOf(asked.text).at("resources");
   size_t compared = 0;
   for (const json& next : verdict["next"]) {
     for (const json& resource : resources) {
@@ -188,7 +189,7 @@ TEST_F(VerdictOfRunTest, ACollectiveIsPartOfTheTimeThatIsAskedAbout) {
   const double alone = report["launch_ns"], collective = report["collective"]["time_ns"];
   const Outcome asked = Call("what-if --resources --json " + config);
   ASSERT_EQ(asked.status, 0) << asked.text;
-  const json answer = json::parse(asked.text);
+  const json answer = SortedJsonOf(asked.text);
   EXPECT_GE(answer["base"]["program_ns"].get<double>(), alone + collective);
   EXPECT_EQ(answer["bound_by"], "pcie");
   EXPECT_EQ(answer["resources"][0]["resource"], "pcie") << "credits of posted writes limit a send";

@@ -2,6 +2,7 @@
 // Waves of an RTL block by the configuration of a run: files, window, time base, runs that fail.
 #include <gmock/gmock.h>
 
+#include "base/json_text.h"
 #include "tests/integration/program_fixture.h"
 #include "tests/unit/model/rtl/fst_reader.h"
 
@@ -37,7 +38,7 @@ class WavesOfARun : public test::ProgramFixture {
 TEST_F(WavesOfARun, AreInPicosecondsOfItsSimulatedTime) {
   const Outcome outcome = Run(kSmall, "{ block = \"control\" }");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  const json report = json::parse(outcome.out);
+  const json report = SortedJsonOf(outcome.out);
   EXPECT_EQ(report["trace"]["waves"], json({"out/waves_control.fst"}));
   const FstFile file = Waves("waves_control.fst");
   ASSERT_TRUE(file.readable);
@@ -53,14 +54,15 @@ TEST_F(WavesOfARun, LeaveItsTimesAsTheyAre) {
   const Outcome without = Run(kSmall, "{}");
   ASSERT_EQ(with.status, 0) << with.err;
   ASSERT_EQ(without.status, 0) << without.err;
-  EXPECT_EQ(json::parse(with.out)["trace"]["digest"], json::parse(without.out)["trace"]["digest"]);
+  EXPECT_EQ(SortedJsonOf(with.out)["trace"]["digest"],
+            SortedJsonOf(without.out)["trace"]["digest"]);
 }
 
 TEST_F(WavesOfARun, AreThoseOfTheRtlWhenARunIsComparedWithTheTimedModel) {
   const Outcome outcome = Run(kSmall, "{ block = \"control\", from = 0 }",
                               std::string(kCard) + "[output]\ncompare = \"timed\"\n");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_EQ(json::parse(outcome.out)["trace"]["waves"], json({"out/waves_control.fst"}));
+  EXPECT_EQ(SortedJsonOf(outcome.out)["trace"]["waves"], json({"out/waves_control.fst"}));
 }
 
 TEST_F(WavesOfARun, AreThoseOfTheWindow) {
@@ -79,7 +81,7 @@ TEST_F(WavesOfARun, AreThoseOfTheWindow) {
 TEST_F(WavesOfARun, OnErrorAreNotKeptIfItPasses) {
   const Outcome outcome = Run(kSmall, "{ block = \"control\", on_error = true, cycles = 50 }");
   ASSERT_EQ(outcome.status, 0) << outcome.err;
-  EXPECT_THAT(json::parse(outcome.out)["trace"]["waves"], IsEmpty());
+  EXPECT_THAT(SortedJsonOf(outcome.out)["trace"]["waves"], IsEmpty());
   EXPECT_FALSE(Exists("waves_control.fst") || Exists("waves_control_earlier.fst"));
 }
 

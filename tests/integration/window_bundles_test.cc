@@ -10,6 +10,7 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tensors/npy.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "model/contract/formats.h"
@@ -258,7 +259,7 @@ TEST_F(WindowBundles, ConvolutionsSumOverWindowsAndChannels) {
 
 TEST_F(WindowBundles, OfADimensionThatIsLeftOutAWindowIsOneElement) {
   WriteBundle("bundle", Operation({"depthwiseconv2dnative", 1, {6, 3}, {1, 1}, 0, 64, 1}));
-  nlohmann::json file = nlohmann::json::parse(Read("bundle/sdsc_0.json"));
+  nlohmann::json file = SortedJsonOf(Read("bundle/sdsc_0.json"));
   nlohmann::json& dsc = file["0_depthwiseconv2dnative"]["dscs_"][0]["depthwiseconv2dnative"];
   nlohmann::json& sizes = dsc["N_"]["paddingSizes_"];
   sizes["w"] = sizes["j"];
@@ -274,7 +275,7 @@ TEST_F(WindowBundles, OfADimensionThatIsLeftOutAWindowIsOneElement) {
 TEST_F(WindowBundles, WhatWindowsCannotBeIsRefusedByName) {
   const Case c{"avgpoolfwd", 1, {6, 2, 2}, {5, 2, 2}};
   WriteBundle("bundle", Operation(c));
-  const nlohmann::json good = nlohmann::json::parse(Read("bundle/sdsc_0.json"));
+  const nlohmann::json good = SortedJsonOf(Read("bundle/sdsc_0.json"));
   const auto refused = [&](const char* key, const nlohmann::json& value, const char* message) {
     nlohmann::json bad = good;
     bad["0_avgpoolfwd"]["dscs_"][0]["avgpoolfwd"]["N_"]["paddingSizes_"]["i"][key] = value;

@@ -10,7 +10,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,6 +18,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/reference/bundle_reference.h"
 #include "cosim/reference/device_elements.h"
 #include "cosim/reference/op_spec_reference.h"
@@ -356,7 +357,7 @@ Tally RunLists(uint32_t most, bool always_planned, const MakeList& make) {
   const auto begin = std::chrono::steady_clock::now();
   Tally tally;
   for (uint32_t i = 0; i < most || std::chrono::steady_clock::now() - begin < time; ++i) {
-    Json list = file == nullptr ? make(first + i) : Json::parse(std::ifstream(file));
+    Json list = file == nullptr ? make(first + i) : JsonOf(ReadFile(file, "list"));
     Trial trial(first + i, std::move(list), always_planned, tally);
     trial.Run();
     if (!::testing::Test::HasFailure()) continue;

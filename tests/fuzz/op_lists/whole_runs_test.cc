@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/tensors/host_data.h"
 #include "cosim/tensors/npy.h"
 #include "runtime/compiler/list/dead_code.h"
@@ -147,7 +148,7 @@ class OpListRuns : public test::ProgramFixture {
     }
     ASSERT_TRUE(outcome.status == 0 || outcome.status == 1) << "status " << outcome.status << "\n"
                                                             << outcome.out << outcome.err;
-    const auto verified = nlohmann::json::parse(Read("out/report.json")).at("verified");
+    const auto verified = SortedJsonOf(Read("out/report.json")).at("verified");
     counts.measured += verified.at("error_elements").get<int64_t>();
     counts.undecided += verified.at("not_decided").get<int64_t>();
     const bool in_tiles = keys.find("tiled_reductions = \"plan\"") != std::string::npos;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/host/child_process.h"
 #include "cosim/report/report_faults.h"
@@ -35,7 +36,7 @@ inline std::string FaultedRunJson(const std::vector<std::string>& sets, const st
                  {"wrong", 0},  {"sim_ms", 0.0}, {"faults", json::array()}};
   const auto take = [&answer](const cosim::RunResult& result) {
     answer["sim_ms"] = static_cast<double>(result.sim_ps) / 1e9;
-    answer["faults"] = json::parse(cosim::FaultsJson(result).dump());
+    answer["faults"] = SortedJsonOf(cosim::FaultsJson(result).dump());
   };
   try {
     const cosim::RunResult result = cosim::RunSession(cosim::LoadConfig("", all), out);
@@ -72,7 +73,7 @@ inline std::vector<FaultedOutcome> RunWithFaults(
       outcomes.push_back({4, child.error->what(), false, 0, 0, nlohmann::json::array()});
       continue;
     }
-    const auto json = nlohmann::json::parse(child.bytes);
+    const auto json = SortedJsonOf(child.bytes);
     outcomes.push_back({json["status"], json["error"], json["compared"], json["wrong"],
                         json["sim_ms"], json["faults"]});
   }

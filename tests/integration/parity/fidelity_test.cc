@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json_text.h"
 #include "cosim/config/config.h"
 #include "cosim/session/compare.h"
 #include "cosim/session/session.h"
@@ -80,7 +81,7 @@ RunDigest RunInChild(const Work& work, const Combination& combination) {
                           digest.responses}
         .dump();
   });
-  const auto json = nlohmann::json::parse(text);
+  const auto json = SortedJsonOf(text);
   return {json[0], json[1], json[2], 0, json[3], json[4]};
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/command_line/help.h"
 #include "base/command_line/parse.h"
+#include "base/json_text.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/export/export_command.h"
 #include "traces/run_results.h"
@@ -68,7 +69,7 @@ TEST_F(TraceCommand, SummaryPrintsTextOrJson) {
   EXPECT_EQ(Run({"summary", file_, "--per-core", "--operations", "1"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("core 01/pt"));
   EXPECT_EQ(Run({"summary", "--json", file_}), 0);
-  EXPECT_EQ(nlohmann::json::parse(out_.str())["records"], 11);
+  EXPECT_EQ(SortedJsonOf(out_.str())["records"], 11);
   EXPECT_THAT(err_.str(), IsEmpty());
 }
 
@@ -79,7 +80,7 @@ TEST_F(TraceCommand, SummaryExplainsTheKernelThatIsAskedFor) {
   EXPECT_EQ(Run({"summary", file_, "--kernel", "0"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("Critical path of kernel 0, COMPUTE mm: 2.000 ns"));
   EXPECT_EQ(Run({"summary", file_, "--kernel", "mm", "--json"}), 0);
-  EXPECT_EQ(nlohmann::json::parse(out_.str())["critical_path"]["kernel"], 1);
+  EXPECT_EQ(SortedJsonOf(out_.str())["critical_path"]["kernel"], 1);
   WriteTrace(KernelTrace(), file_);
   EXPECT_EQ(Run({"summary", file_, "--segments", "1"}), 0);
   EXPECT_THAT(out_.str(), HasSubstr("core 01/vector"));
@@ -89,7 +90,7 @@ TEST_F(TraceCommand, SummaryExplainsTheKernelThatIsAskedFor) {
 TEST_F(TraceCommand, QueryTakesFiltersInNanoseconds) {
   EXPECT_EQ(Run({"query", file_, "--track", "stream", "--name", "mm", "--from", "4.6", "--json"}),
             0);
-  const auto json = nlohmann::json::parse(out_.str());
+  const auto json = SortedJsonOf(out_.str());
   ASSERT_EQ(json["matches"], 1);
   EXPECT_EQ(json["records"][0]["flow"], 8);
   EXPECT_EQ(Run({"query", file_, "--to", "0.1", "--limit", "1"}), 0);
@@ -121,7 +122,7 @@ TEST_F(TraceCommand, DiffSaysIdenticalAndCanSetTheStatus) {
   EXPECT_THAT(out_.str(), StartsWith("identical"));
   EXPECT_EQ(Run({"diff", file_, (dir_ / "other.trace").string()}), 0);
   EXPECT_EQ(Run({"diff", file_, (dir_ / "other.trace").string(), "--exit-code", "--json"}), 1);
-  EXPECT_EQ(nlohmann::json::parse(out_.str())["identical"], false);
+  EXPECT_EQ(SortedJsonOf(out_.str())["identical"], false);
 }
 
 TEST_F(TraceCommand, ExportNamesItsFileAfterTheTrace) {
@@ -129,7 +130,7 @@ TEST_F(TraceCommand, ExportNamesItsFileAfterTheTrace) {
   EXPECT_EQ(out_.str(), (dir_ / "run.pftrace").string() + "\n");
   EXPECT_THAT(Read("run.pftrace"), HasSubstr("COMPUTE mm"));
   EXPECT_EQ(Run({"export", file_, "--format", "chrome", "-o", (dir_ / "x.json").string()}), 0);
-  EXPECT_EQ(nlohmann::json::parse(Read("x.json"))["displayTimeUnit"], "ns");
+  EXPECT_EQ(SortedJsonOf(Read("x.json"))["displayTimeUnit"], "ns");
   EXPECT_EQ(Run({"export", "--format", "csv", file_, "-o", "-"}), 0);
   EXPECT_THAT(out_.str(), StartsWith("start_ps,"));
 }

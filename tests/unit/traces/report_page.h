@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_text.h"
 #include "traces/report.h"
 
 namespace spyre::trace {
@@ -71,7 +72,7 @@ inline std::string Part(const std::string& page, const std::string& id) {
 }
 
 inline nlohmann::json Head(const std::string& page, int run = 0) {
-  return nlohmann::json::parse(Part(page, "run-" + std::to_string(run) + "-head"));
+  return SortedJsonOf(Part(page, "run-" + std::to_string(run) + "-head"));
 }
 
 struct PageSlice {

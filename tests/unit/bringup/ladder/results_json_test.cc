@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::bringup::results_json_test {
 namespace {
 
@@ -43,8 +45,7 @@ TEST(ResultsJson, CountsTheThreeOutcomesApart) {
   EXPECT_EQ(json["tests"][0]["card_ns"], 2.5);
   EXPECT_EQ(
       json["tests"][0]["measurements"][0],
-      nlohmann::ordered_json::parse(
-          R"({"name":"rate","value":12.5,"unit":"GB/s","low":10.0,"high":20.0,"within":true})"));
+      JsonOf(R"({"name":"rate","value":12.5,"unit":"GB/s","low":10.0,"high":20.0,"within":true})"));
   EXPECT_EQ(json["tests"][2]["outcome"], "could not run");
 }
 

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "cosim/calibrate/calibrate_report.h"
 #include "cosim/calibrate/measured_times.h"
 
@@ -164,7 +165,7 @@ TEST(MeasuredTimes, KernelTimesOfKnownOperationsArePoints) {
 }
 
 TEST(MeasuredTimes, OtherRecordsAreCountedByReason) {
-  const auto document = nlohmann::json::parse(Records({
+  const auto document = SortedJsonOf(Records({
       R"r("op": "-x", "shape": [64, 128], "division": null, "cores": 4, "value": 10)r",
       R"r("op": "-x", "shape": [64, 128], "division": null, "cores": "unknown", "value": 10)r",
       R"r("op": "a convolution", "shape": null, "division": null, "cores": 32, "value": 10)r",
@@ -283,8 +284,7 @@ TEST(CalibrationStatistics, PointsAreSelectedByFamilyAndByStep) {
 
 TEST(CalibrationReport, JsonHasEveryPointWithTimesAndErrors) {
   const auto points = Parse({kMatmul2, kNeg});
-  const auto json =
-      nlohmann::json::parse(CalibrationJson(points, {Time(5), Failed("out of\nmemory")}));
+  const auto json = SortedJsonOf(CalibrationJson(points, {Time(5), Failed("out of\nmemory")}));
   const auto& matmul = json["points"][0];
   EXPECT_EQ(matmul["simulated_us"], 5.0);
   EXPECT_EQ(matmul["reference_us"], 4.0);

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "model/memory/address_map.h"
 
 namespace spyre::cosim::memory_command_test {
@@ -27,7 +28,7 @@ class MemoryCommandTest : public ::testing::Test {
     options_.json = true;
     std::ostringstream out;
     EXPECT_EQ(RunMemoryCommand(options_, out), 0);
-    return nlohmann::json::parse(out.str());
+    return SortedJsonOf(out.str());
   }
   double Gbps() { return Json()["all"]["bandwidth_gbps"]; }
   std::string Message() {

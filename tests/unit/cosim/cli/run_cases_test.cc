@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::cosim::run_cases_test {
@@ -46,7 +48,7 @@ class RunCasesTest : public ::testing::Test {
     messages_ = messages.str();
     std::vector<Json> results;
     std::istringstream in(out.str());
-    for (std::string line; std::getline(in, line);) results.push_back(Json::parse(line));
+    for (std::string line; std::getline(in, line);) results.push_back(JsonOf(line));
     return results;
   }
   static std::string Case(const std::string& id, const std::string& more = "") {
@@ -137,8 +139,7 @@ TEST_F(RunCasesTest, FilesOfInputsAreThoseBesideTheFileOfCases) {
       R"({"id": "f", "dims": {"A": 64}, "tensors": [{"name": "a", "dims": ["A"], "file": "a.npy"}],)"
       R"( "ops": [{"op": "exp", "inputs": ["a"], "output": "y"}]})";
   Run({line}, Passed);
-  std::ifstream list(dir_ + "/out/f.json");
-  const Json written = Json::parse(list);
+  const Json written = JsonOf(ReadFile(dir_ + "/out/f.json", "list"));
   EXPECT_EQ(written["tensors"][0]["file"],
             std::filesystem::path(dir_ + "/a.npy").lexically_normal().string());
 }

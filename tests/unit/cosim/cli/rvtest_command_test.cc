@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "tests/unit/model/common/elf_writer.h"
 #include "tests/unit/model/rtl/rv32/rv32_assembler.h"
 
@@ -116,7 +117,7 @@ TEST_F(RvtestCommandTest, NothingIsOnTheBus) {
 TEST_F(RvtestCommandTest, JsonHasEveryProgram) {
   options_.json = true;
   EXPECT_EQ(Run({Answer("json_pass", 1), Answer("json_fail", 5)}), 1);
-  const auto json = nlohmann::json::parse(out_.str());
+  const auto json = SortedJsonOf(out_.str());
   EXPECT_EQ(json["passed"], 1);
   EXPECT_EQ(json["failed"], 1);
   EXPECT_EQ(json["programs"][0]["passed"], true);

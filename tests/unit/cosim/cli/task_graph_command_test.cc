@@ -14,6 +14,8 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/files.h"
+#include "base/json_text.h"
 #include "tests/paths.h"
 #include "traces/trace_file.h"
 
@@ -53,7 +55,7 @@ GraphCommandOptions Safe(const std::string& deps = "exact", const std::string& r
 json Answers(const std::string& lines) {
   json answers = json::array();
   std::istringstream in(lines);
-  for (std::string line; std::getline(in, line);) answers.push_back(json::parse(line));
+  for (std::string line; std::getline(in, line);) answers.push_back(SortedJsonOf(line));
   return answers;
 }
 
@@ -61,7 +63,7 @@ TEST(GraphCommand, AnswersTheSampleCasesAsTheOriginalDoes) {
   std::ifstream cases(SPYRE_SOURCE_DIR "/tests/data/cases/task_graph_cases.jsonl");
   int count = 0;
   for (std::string line; std::getline(cases, line); ++count) {
-    const json sample = json::parse(line);
+    const json sample = SortedJsonOf(line);
     std::ostringstream program;
     program << "window " << sample["window"] << "\nmax_fanout " << sample["max_fanout"] << "\n";
     for (const auto& command : sample["program"]) program << command.get<std::string>() << "\n";
@@ -189,8 +191,7 @@ TEST(GraphCommand, WritesAChromeTraceWithAProcessForEachPool) {
   EXPECT_THAT(RunLines("alloc f 0\n", options).error, HasSubstr("no `simulate`"));
   EXPECT_EQ(
       RunLines("dual 1 1\nalloc add 0\nalloc gemm 1\nalloc gemm 1\nsimulate\n", options).error, "");
-  std::ifstream file(options.trace);
-  const json trace = json::parse(file);
+  const json trace = SortedJsonOf(ReadFile(options.trace, "trace"));
   const json& last = trace["traceEvents"].back();
   EXPECT_EQ(last["name"], "gemm");
   EXPECT_EQ(last["pid"], 1);
@@ -210,13 +211,13 @@ TEST(GraphCommand, LoopsWriteTheirLinesOut) {
                                      "simulate")
                                 .out)
                         .back();
-  EXPECT_EQ(last["trace"], json::parse("[[0,0,100],[1,0,10]]"));
+  EXPECT_EQ(last["trace"], SortedJsonOf("[[0,0,100],[1,0,10]]"));
 }
 
 TEST(GraphCommand, SequentialTasksComeAfterTheIterationBefore) {
   const std::string program = "sequential i 3\nfor_each j 2\nalloc f 0\nsubmit @\nend\nend\n";
   EXPECT_EQ(Answers(RunLines(program + "simulate", Safe("explicit")).out).back()["trace"],
-            json::parse("[[0,0,10],[1,0,10],[0,10,20],[1,10,20],[0,20,30],[1,20,30]]"));
+            SortedJsonOf("[[0,0,10],[1,0,10],[0,10,20],[1,10,20],[0,20,30],[1,20,30]]"));
   EXPECT_THAT(RunLines(program).error, HasSubstr("line 3: "));
 }
 
@@ -225,7 +226,7 @@ TEST(GraphCommand, ChannelsOrderSendsAndReceives) {
   const std::string program = "channel c 1\n" + task + "send @ c\nsubmit @\n" + task +
                               "receive @ c\nsubmit @\n" + task + "send @ c\nsubmit @\n";
   EXPECT_EQ(Answers(RunLines(program + "simulate", Safe("explicit")).out).back()["trace"],
-            json::parse("[[0,0,10],[0,10,20],[0,20,30]]"));
+            SortedJsonOf("[[0,0,10],[0,10,20],[0,20,30]]"));
   EXPECT_THAT(RunLines(program + task + "send @ c", Safe("explicit")).error,
               HasSubstr("room for 1"));
   EXPECT_THAT(RunLines(task + "receive @ c", Safe("explicit")).error, HasSubstr("'c'"));
@@ -283,12 +284,12 @@ TEST(GraphCommand, TimingAndDispatchOfTheSimulation) {
   options.timing = "rate_limited";
   options.issue_cycles = 20;
   EXPECT_EQ(Answers(RunLines(program, options).out).back()["trace"],
-            json::parse("[[0,20,30],[0,40,50],[0,60,70],[0,80,90]]"));
+            SortedJsonOf("[[0,20,30],[0,40,50],[0,60,70],[0,80,90]]"));
   options.timing = "batched";
   options.batch = 2;
   options.dispatch = "round_robin";
   EXPECT_EQ(Answers(RunLines(program, options).out).back()["trace"],
-            json::parse("[[0,40,50],[1,40,50],[0,80,90],[1,80,90]]"));
+            SortedJsonOf("[[0,40,50],[1,40,50],[0,80,90],[1,80,90]]"));
   options.timing = "immediate";
   EXPECT_THAT(RunLines(program, options).error, HasSubstr("--issue-cycles"));
   options = Safe();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files.h"
+#include "base/json_text.h"
 #include "cosim/plots/assets.h"
 #include "cosim/sweep/sweep_page.h"
 #include "tests/unit/cosim/sweep/example_results.h"
@@ -75,7 +76,7 @@ TEST(PlotPage, DataCannotEndTheScriptOrTheTitle) {
 }
 
 TEST(PlotPage, TheDataAreTheResults) {
-  const auto data = nlohmann::json::parse(DataOf(SweepPage(test::ExampleResults())));
+  const auto data = SortedJsonOf(DataOf(SweepPage(test::ExampleResults())));
   ASSERT_EQ(data["rows"].size(), 4u);
   EXPECT_EQ(data["rows"][1]["launch_ns"], 90);
   EXPECT_EQ(data["rows"][3]["status"], "infeasible");

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::cosim::graph_reference_test {
 namespace {
 
@@ -17,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 // The first output of a list of operations; inputs in order of `tensors`.
 DoubleTensor Evaluate(const std::string& text, const std::vector<DoubleTensor>& inputs) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(Json::parse(text));
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(text));
   std::map<int, DoubleTensor> values;
   for (size_t i = 0; i < inputs.size(); ++i) values[static_cast<int>(i)] = inputs[i];
   return EvaluateGraph(graph, values).at(graph.outputs[0]);
@@ -35,11 +37,11 @@ TEST(GraphReference, OperandsBroadcastByName) {
 // SEN169_FP16 has whole numbers at 1001. Beside each other 1001 + 0.25 - 1001 + 0.25 is a half.
 TEST(GraphReference, SumsInTilesAreRoundedTileByTile) {
   for (const bool tiles : {false, true}) {
-    Json list = Json::parse(R"({"dims": {"R": 1, "K": 4},
+    Json list = JsonOf(R"({"dims": {"R": 1, "K": 4},
         "tensors": [{"name": "x", "dims": ["R", "K"]}, {"name": "w", "dims": ["K"]}],
         "ops": [{"op": "sum", "inputs": ["x"], "dim": "K", "output": "s"},
                 {"op": "matmul", "inputs": ["x", "w"], "dim": "K", "output": "p"}]})");
-    if (tiles) list["hints"] = Json::parse(R"([{"slices": {"K": 2}}])");
+    if (tiles) list["hints"] = JsonOf(R"([{"slices": {"K": 2}}])");
     const compiler::NamedGraph graph = compiler::ReadNamedGraph(list);
     const std::map<int, DoubleTensor> inputs = {{0, {1001, 0.25, -1001, 0.25}}, {1, {1, 1, 1, 1}}};
     const auto rounded = EvaluateGraph(graph, inputs, Rounding::kEveryResult);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "tests/unit/cosim/sweep/example_results.h"
 
 namespace spyre::cosim::results_test {
@@ -69,7 +70,7 @@ TEST(Results, CsvQuotesWhatNeedsIt) {
 TEST(Results, JsonLinesHaveAnObjectForEachPoint) {
   const std::vector<std::string> lines = LinesOf(ToJsonLines(test::ExampleResults()));
   ASSERT_EQ(lines.size(), 4u);
-  const Json first = Json::parse(lines[0]), last = Json::parse(lines[3]);
+  const Json first = JsonOf(lines[0]), last = JsonOf(lines[3]);
   EXPECT_EQ(first["set"]["card.cores"], 4);
   EXPECT_EQ(first["launch_ns"], 100);
   EXPECT_EQ(last["status"], "infeasible");

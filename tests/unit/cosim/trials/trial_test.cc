@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "tests/unit/error_of.h"
 
 namespace spyre::cosim::trial_test {
@@ -27,7 +28,7 @@ TrialResult Example() {
 }
 
 TEST(Trial, ComesBackFromItsLine) {
-  const TrialResult result = Example(), back = TrialResultOf(Json::parse(ToJson(result).dump()));
+  const TrialResult result = Example(), back = TrialResultOf(JsonOf(ToJson(result).dump()));
   EXPECT_EQ(back.status, result.status);
   EXPECT_EQ(back.reason, result.reason);
   EXPECT_EQ(back.numbers, result.numbers);

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace spyre::cosim::decisions_test {
 namespace {
 
@@ -16,7 +18,7 @@ constexpr size_t kRows = 32, kColumns = 64;
 // Counts, in each column, the rows in which exp(x) is at least z. x is ln 2 in float16; z is 2 in
 // the first rows, which is nearer to exp(x) than roundings explain, and 3 in the others.
 GraphSides SidesOfColumnsWith(size_t close_rows) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(nlohmann::ordered_json::parse(
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(
       R"({"dims": {"R": 32, "C": 64},
           "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "z", "dims": ["R", "C"]}],
           "ops": [{"op": "exp", "inputs": ["x"], "output": "e"},
@@ -49,7 +51,7 @@ TEST(Decisions, FarFromEachOtherThereAreNone) { EXPECT_TRUE(SidesOfColumnsWith(0
 
 // Thirds of numbers near 1 and -1 in turn: what is left of their sum is small, what is lost is not.
 TEST(Decisions, SumsOfFloat32AreRoundedAtEachStep) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(nlohmann::ordered_json::parse(
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(
       R"({"dims": {"R": 1, "C": 128},
           "tensors": [{"name": "x", "dims": ["R", "C"], "dtype": "float32"}],
           "ops": [{"op": "sum", "inputs": ["x"], "dim": "C", "output": "s"}]})"));

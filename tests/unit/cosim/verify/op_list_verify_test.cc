@@ -10,6 +10,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cosim/tensors/reference_numbers.h"
 #include "cosim/verify/rounding_limits.h"
 #include "cosim/verify/sample.h"
@@ -32,7 +33,7 @@ WorkloadTensor Tensor(const std::string& name, bool is_output) {
 
 // y = exp(x) * 3 of x = -4 .. 4, as the card gives it, with one element replaced.
 Verification VerifyExp(int64_t replaced, double by, double tolerance = 0, bool sample = false) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(Json::parse(
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(
       R"({"dims": {"N": 4096}, "tensors": [{"name": "x", "dims": ["N"]}],
           "ops": [{"op": "exp", "inputs": ["x"], "output": "e"},
                   {"op": "mul", "inputs": ["e", 3], "output": "y"}]})"));
@@ -98,7 +99,7 @@ TEST(MeasureAgainstOperations, ASampleIsComparedToo) {
 
 // Rows are independent; columns are summed.
 TEST(GraphSample, LeavesOutIndicesOfDimensionsThatAreNotMixed) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(Json::parse(
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(
       R"({"dims": {"B": 3, "R": 100, "K": 200, "N": 300},
           "tensors": [{"name": "x", "dims": ["B", "R", "K"]}, {"name": "w", "dims": ["K", "N"]}],
           "ops": [{"op": "matmul", "inputs": ["x", "w"], "output": "y"},
@@ -115,7 +116,7 @@ TEST(GraphSample, LeavesOutIndicesOfDimensionsThatAreNotMixed) {
 }
 
 TEST(GraphSample, TakesAllOfWhatASoftmaxOrAnAttentionMixes) {
-  const compiler::NamedGraph graph = compiler::ReadNamedGraph(Json::parse(
+  const compiler::NamedGraph graph = compiler::ReadNamedGraph(JsonOf(
       R"({"dims": {"S": 32, "T": 48, "D": 64},
           "tensors": [{"name": "q", "dims": ["S", "D"]}, {"name": "k", "dims": ["T", "D"]},
                       {"name": "v", "dims": ["T", "D"]}],

@@ -11,6 +11,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/passes/graph_passes.h"
 #include "tests/paths.h"
@@ -52,15 +53,15 @@ std::vector<std::string> LinesOf(const std::string& text) {
 TEST(EmitPasses, OptGoesOnFromEveryGraphAndEndsInTheSameBundle) {
   const std::vector<std::string> lines = LinesOf(Emit(Chain(), "all", true));
   ASSERT_EQ(lines.size(), compiler::GraphPasses().size());
-  const std::string whole = Json::parse(lines.back())["bundle"].dump();
+  const std::string whole = JsonOf(lines.back())["bundle"].dump();
   for (size_t i = 0; i + 1 < lines.size(); ++i) {
-    EXPECT_EQ(Json::parse(lines[i])["passes"].back(), compiler::GraphPasses()[i].first);
+    EXPECT_EQ(JsonOf(lines[i])["passes"].back(), compiler::GraphPasses()[i].first);
     std::string rest;
     for (size_t pass = i + 1; pass < lines.size(); ++pass)
       rest += (rest.empty() ? "" : ",") + compiler::GraphPasses()[pass].first;
     const auto answer = compiler::RunGraphPasses(rest, lines[i], "line", false);
     EXPECT_EQ(answer.error, "") << rest;
-    EXPECT_EQ(Json::parse(answer.text)["bundle"].dump(), whole) << rest;
+    EXPECT_EQ(JsonOf(answer.text)["bundle"].dump(), whole) << rest;
   }
 }
 
@@ -76,7 +77,7 @@ TEST(EmitPasses, WhatAPassThatFailsWasGivenHasBeenWritten) {
   }
   const std::vector<std::string> lines = LinesOf(out.str());
   ASSERT_EQ(lines.size(), 9u);
-  EXPECT_EQ(Json::parse(lines.back())["passes"].back(), "hints");
+  EXPECT_EQ(JsonOf(lines.back())["passes"].back(), "hints");
 }
 
 TEST(EmitPasses, TextHasAHeadingForEachPass) {
@@ -103,7 +104,7 @@ TEST(EmitPasses, ABundleComesInAsItIs) {
   const RunConfig config = BundleConfig("bundles/flat_baked_addresses/add_64x128_rows4/flat");
   const std::string mlir = Emit(config, "bundle", false);
   EXPECT_THAT(mlir, HasSubstr("sdsc_bundle"));
-  const Json graph = Json::parse(Emit(config, "bundle", true));
+  const Json graph = JsonOf(Emit(config, "bundle", true));
   EXPECT_EQ(graph["passes"], Json({"bundle"}));
   std::string text;
   for (const Json& line : graph["bundle"]["bundle.mlir"]) text += line.get<std::string>() + "\n";

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "tests/unit/error_of.h"
 
 namespace spyre::cosim::op_list_loops_test {
@@ -16,7 +17,7 @@ using test::ErrorOf;
 using ::testing::HasSubstr;
 
 Json Expanded(const std::string& text) {
-  Json list = Json::parse(text);
+  Json list = JsonOf(text);
   ExpandOpList(list);
   return list;
 }

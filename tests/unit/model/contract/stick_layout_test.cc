@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "tests/paths.h"
 
 namespace spyre::stick_layout_test {
@@ -29,7 +30,7 @@ TEST(StickLayout, AgreesWithThePublishedSamples) {
   ASSERT_TRUE(file.is_open());
   int cases = 0;
   for (std::string line; std::getline(file, line); ++cases) {
-    const nlohmann::json sample = nlohmann::json::parse(line);
+    const nlohmann::json sample = SortedJsonOf(line);
     SCOPED_TRACE(sample.at("id").get<std::string>());
     const F format = DeviceFormatOf(FormatFromName(sample.at("dtype").get<std::string>()));
     const StickLayout layout =

@@ -11,6 +11,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "runtime/flex/runtime_context.h"
 #include "tests/unit/error_of.h"
 
@@ -48,8 +50,7 @@ TEST(OpenCard, TheModuleGivesATransportAndWritesTheReportOfWhatWasDone) {
     RoundTrip(context, 4096);
     card->Finish(context);
   }
-  std::ifstream file(request.out + "/report.json");
-  const nlohmann::json report = nlohmann::json::parse(file);
+  const nlohmann::json report = SortedJsonOf(ReadFile(request.out + "/report.json", "report"));
   EXPECT_EQ(report.at("operations").at("failed"), 0);
   EXPECT_GT(report.at("sim_time_ns").get<double>(), 0);
   EXPECT_EQ(report.at("verdict").at("failed_operations"), 0);

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "tests/unit/traces/sample_trace.h"
 #include "traces/export/perfetto.h"
@@ -295,7 +296,7 @@ TEST(Processes, AreInReadingOrder) {
 TEST(Chrome, IsJsonWithExactTimesAndFlowsFromFirstToLastSlice) {
   std::ostringstream out;
   ExportChrome(SampleTrace(), out);
-  const auto json = nlohmann::json::parse(out.str());
+  const auto json = SortedJsonOf(out.str());
   EXPECT_EQ(json["otherData"]["card"], "spyre");
   EXPECT_THAT(out.str(), HasSubstr(R"("ts":0.001000,"dur":0.001000)")) << "us with ps digits";
   int slices = 0, instants = 0;

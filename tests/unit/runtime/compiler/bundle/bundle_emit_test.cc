@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "tests/paths.h"
 #include "tests/unit/runtime/compiler/bundle/emit_source.h"
 
@@ -71,8 +72,8 @@ TEST(EmitBundle, WritesWhatThePublicEmitterWrites) {
     const Bundle bundle = EmitBundle(ParseOpSpecSource(ReadText(source), source), dialect);
     ASSERT_EQ(bundle.files.size(), CountSdscFiles(directory)) << directory;
     for (size_t i = 0; i < bundle.files.size(); ++i) {
-      const auto expected = nlohmann::json::parse(ReadText(directory / bundle.files[i]));
-      const auto actual = nlohmann::json::parse(ToSdscJson(bundle.dscs[i], dialect));
+      const auto expected = SortedJsonOf(ReadText(directory / bundle.files[i]));
+      const auto actual = SortedJsonOf(ToSdscJson(bundle.dscs[i], dialect));
       EXPECT_EQ(actual, expected) << directory / bundle.files[i] << ":\n"
                                   << nlohmann::json::diff(expected, actual).dump(1);
     }

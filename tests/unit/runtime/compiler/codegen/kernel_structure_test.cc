@@ -8,6 +8,8 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "runtime/compiler/codegen/generate_kernel.h"
 #include "runtime/compiler/codegen/spyre_code.h"
 #include "runtime/compiler/kernels/matmul_tiling.h"
@@ -294,8 +296,7 @@ TEST(Allocation, HasRoomForEveryPartOnStickBoundaries) {
 }
 
 nlohmann::json ReadJson(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  return nlohmann::json::parse(file);
+  return SortedJsonOf(ReadFile(path.string(), "the file"));
 }
 
 TEST(SpyreCode, HoldsThePlansTheImagesAndTheArguments) {

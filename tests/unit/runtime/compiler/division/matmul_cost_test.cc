@@ -7,9 +7,10 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/files.h"
+#include "base/json_text.h"
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/division/matmul_on_ring.h"
 #include "tests/paths.h"
@@ -32,9 +33,9 @@ OpIr BatchMatmul(int64_t batch, int64_t m, int64_t k, int64_t n) {
 }
 
 TEST(MatmulCost, TheEstimateIsThatOfThePublicRuleWithin3Percent) {
-  std::ifstream stream(std::string(SPYRE_SOURCE_DIR) +
-                       "/tests/data/calibration/device_kernel_times.json");
-  const nlohmann::json points = nlohmann::json::parse(stream)["points"];
+  const nlohmann::json points = SortedJsonOf(
+      ReadFile(std::string(SPYRE_SOURCE_DIR) + "/tests/data/calibration/device_kernel_times.json",
+               "points"))["points"];
   int checked = 0;
   for (const nlohmann::json& point : points) {
     if (point["op"] != "matmul") continue;

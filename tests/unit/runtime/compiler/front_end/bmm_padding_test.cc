@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
@@ -91,7 +92,7 @@ TEST(BmmPadding, StandsBeforeTheLoopOfHintsAndOfPlansThatIsAroundTheMatmul) {
   EXPECT_THAT(Operations(Padded(List(100, hints))),
               ElementsAre("padded_z", "padded_z.zeros", "padded_z.rows", "y", "z"));
   FrontEndOptions options;
-  options.plan = ReadPlan({{"groups", Json::parse(R"([[["y", "z"], 2, ["M"]]])")}}, "plan");
+  options.plan = ReadPlan({{"groups", JsonOf(R"([[["y", "z"], 2, ["M"]]])")}}, "plan");
   EXPECT_THAT(Operations(Padded(List(100), options)),
               ElementsAre("padded_z", "padded_z.zeros", "padded_z.rows", "y", "z"));
 }

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/compiler_preset.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "tests/paths.h"
@@ -34,7 +35,7 @@ std::string ReadText(const fs::path& path) {
 }
 
 NamedGraph List(const char* name) {
-  return ReadNamedGraph(Json::parse(ReadText(fs::path(SPYRE_SOURCE_DIR "/configs/lists") / name)));
+  return ReadNamedGraph(JsonOf(ReadText(fs::path(SPYRE_SOURCE_DIR "/configs/lists") / name)));
 }
 
 std::vector<BundleFile> FilesFor(const NamedGraph& list, const FrontEndOptions& options) {
@@ -70,8 +71,8 @@ TEST(CapturedBundles, SwigluIsEqualInEveryField) {
   ASSERT_EQ(files.size(), 10u);
   for (int i = 0; i < 9; ++i) {
     const std::string name = fmt::format("sdsc_{}.json", i);
-    const Json captured = Json::parse(ReadText(kCaptured / "swiglu_512x4096x12800" / name));
-    EXPECT_EQ(Differences(captured, Json::parse(TextOf(files, name))), Json::array()) << name;
+    const Json captured = JsonOf(ReadText(kCaptured / "swiglu_512x4096x12800" / name));
+    EXPECT_EQ(Differences(captured, JsonOf(TextOf(files, name))), Json::array()) << name;
   }
 }
 
@@ -92,8 +93,8 @@ TEST(CapturedBundles, AMatmulByTheCostModelIsEqualInEveryField) {
   options.plan.splits["o"] = {{"M", 8}, {"N", 4}};
   const std::vector<BundleFile> files = FilesFor(List("matmul_public.json"), options);
   const fs::path directory = kCaptured / "mlp_512x4096x12800_cost_model";
-  const Json captured = Json::parse(ReadText(directory / "sdsc_0_batchmatmul.json"));
-  const Json own = WithoutIndirection(Json::parse(TextOf(files, "sdsc_0.json")));
+  const Json captured = JsonOf(ReadText(directory / "sdsc_0_batchmatmul.json"));
+  const Json own = WithoutIndirection(JsonOf(TextOf(files, "sdsc_0.json")));
   EXPECT_EQ(Differences(captured, own), Json::array());
   std::string mlir = ReadText(directory / "bundle.mlir");
   ReplaceAll(mlir, "sdsc_0_batchmatmul.json", "sdsc_0.json");
@@ -110,8 +111,8 @@ TEST(CapturedBundles, AMatmulByTheHeuristicIsEqualInEveryFieldButLabels) {
   std::string text = ReadText(directory / "sdsc_0_batchmatmul.json");
   ReplaceAll(text, "\"x\"", "\"mb\"");
   ReplaceAll(text, "\"x_\"", "\"mb_\"");
-  const Json own = WithoutIndirection(Json::parse(TextOf(files, "sdsc_0.json")));
-  EXPECT_EQ(Differences(Json::parse(text), own), Json::array());
+  const Json own = WithoutIndirection(JsonOf(TextOf(files, "sdsc_0.json")));
+  EXPECT_EQ(Differences(JsonOf(text), own), Json::array());
   std::string mlir = ReadText(directory / "bundle.mlir");
   ReplaceAll(mlir, "sdsc_0_batchmatmul.json", "sdsc_0.json");
   EXPECT_EQ(mlir, TextOf(files, "bundle.mlir"));
@@ -125,7 +126,7 @@ FrontEndOptions WorkedExample() {
 }
 
 NamedGraph WorkedExampleList() {
-  return ReadNamedGraph(Json::parse(R"({
+  return ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 1024, "B": 4096},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]},
                 {"name": "c", "dims": ["A", "B"]}],
@@ -252,7 +253,7 @@ TEST(WorkedExample, TheBundleIsThatOfTheDocument) {
 // SDSC fields: y is in LX at 0 on every core, the others are symbols; each core has 16 rows.
 TEST(WorkedExample, TheSuperDscsAreThoseOfTheDocument) {
   const std::vector<BundleFile> files = FilesFor(WorkedExampleList(), WorkedExample());
-  const Json add = Json::parse(TextOf(files, "sdsc_0.json"))["0_add"];
+  const Json add = JsonOf(TextOf(files, "sdsc_0.json"))["0_add"];
   EXPECT_EQ(add["numCoresUsed_"], 32);
   EXPECT_EQ(add["numWkSlicesPerDim_"], Json({{"mb", 32}, {"out", 1}}));
   const Json& dsc = add["dscs_"][0]["add"];
@@ -266,7 +267,7 @@ TEST(WorkedExample, TheSuperDscsAreThoseOfTheDocument) {
   EXPECT_EQ(nodes[2]["component_"], "lx");
   for (const auto& [core, address] : nodes[2]["startAddressCoreCorelet_"]["data_"].items())
     EXPECT_EQ(address, "0") << core;
-  const Json mul = Json::parse(TextOf(files, "sdsc_1.json"))["1_mul"]["dscs_"][0]["mul"];
+  const Json mul = JsonOf(TextOf(files, "sdsc_1.json"))["1_mul"]["dscs_"][0]["mul"];
   EXPECT_EQ(mul["scheduleTree_"][0]["component_"], "lx");
   EXPECT_EQ(mul["scheduleTree_"][2]["component_"], "hbm");
 }
@@ -287,7 +288,7 @@ TEST(WorkedExample, UnrolledKernelsHaveTheAddressesOfTheirTiles) {
     for (int64_t column = 0; column < 4; ++column) {
       const int64_t first = 2 * (4 * row + column);
       const auto dsc = [&](int64_t number, const char* op) {
-        return Json::parse(TextOf(
+        return JsonOf(TextOf(
             files,
             fmt::format("sdsc_{}.json", number)))[fmt::format("{}_{}", number, op)]["dscs_"][0][op];
       };

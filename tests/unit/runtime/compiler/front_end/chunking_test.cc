@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/verify.h"
@@ -24,7 +25,7 @@ NamedGraph List(const Json& dims, const std::string& ops, const Json& more = Jso
   Json names = Json::array();
   for (const auto& [name, unused] : dims.items()) names.push_back(name);
   Json value = {
-      {"dims", dims}, {"tensors", {{{"name", "a"}, {"dims", names}}}}, {"ops", Json::parse(ops)}};
+      {"dims", dims}, {"tensors", {{{"name", "a"}, {"dims", names}}}}, {"ops", JsonOf(ops)}};
   value.update(more);
   return ReadNamedGraph(value);
 }

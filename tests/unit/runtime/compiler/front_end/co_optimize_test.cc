@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/plan_facts.h"
@@ -34,7 +35,7 @@ FrontEndOptions CoOptimizing(CoOptimizeCost cost = {}) {
 
 // y = a + b, x = exp(y), z = x * b, on [1024, B].
 Json Chain(int64_t columns) {
-  Json list = Json::parse(R"({
+  Json list = JsonOf(R"({
     "dims": {"A": 1024, "B": 0},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]}],
     "ops": [{"op": "add", "inputs": ["a", "b"], "output": "y"},
@@ -246,7 +247,7 @@ TEST(CoOptimize, FindsTheCheapestOfAllPlans) {
 TEST(CoOptimize, KeepsAResultOutOfLxWhereOthersSaveMoreInItsPlace) {
   // One stick each, LX has room for one: p would take it until z reads it, and save 2 transfers; q
   // saves 3.
-  const Json list = Json::parse(R"({
+  const Json list = JsonOf(R"({
     "dims": {"B": 64},
     "tensors": [{"name": "a", "dims": ["B"]}],
     "ops": [{"op": "tanh", "inputs": ["a"], "output": "p"},
@@ -301,14 +302,13 @@ TEST(CoOptimize, HintsStayAndOtherOperationsAreGroupedBesideThem) {
 
 TEST(CoOptimize, GroupsOfAPlanAreTheUsersAnswer) {
   FrontEndOptions options = CoOptimizing();
-  options.plan = ReadPlan(Json::parse(R"({"groups": []})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"groups": []})"), "plan");
   EXPECT_EQ(LoopsOf(CompileNamedGraph(ReadNamedGraph(Chain(32768)), options)), "y x z");
 }
 
 TEST(CoOptimize, KeepsToPinsAndSplitsOfAPlan) {
   FrontEndOptions options = CoOptimizing();
-  options.plan =
-      ReadPlan(Json::parse(R"({"lx": {"y": "device"}, "splits": {"x": {"A": 8}}})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"lx": {"y": "device"}, "splits": {"x": {"A": 8}}})"), "plan");
   const FrontEndResult result = CompileNamedGraph(ReadNamedGraph(Chain(32768)), options);
   EXPECT_FALSE(result.lx.Find("y") != nullptr && result.lx.Find("y")->lx_address);
   EXPECT_EQ(result.divisions.at("x").cores_used, 8);
@@ -364,7 +364,7 @@ TEST(CoOptimize, ReductionsAreNotDividedAlongWhatTheyReduce) {
 }
 
 TEST(CoOptimize, OperationsOfACompositeAreGroupedLikeOthers) {
-  const Json list = Json::parse(R"({
+  const Json list = JsonOf(R"({
     "dims": {"R": 2048, "C": 16384},
     "tensors": [{"name": "x", "dims": ["R", "C"]}],
     "ops": [{"op": "softmax", "inputs": ["x"], "dim": "C", "output": "p"}]})");

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/pipeline.h"
 
 namespace spyre::compiler::explain_test {
@@ -19,7 +20,7 @@ using Json = nlohmann::ordered_json;
 // "y: LX, ...", what the pass decided on the subject, with its reasons, as people read it.
 std::string Why(const std::string& list, const std::string& pass, const std::string& subject,
                 const FrontEndOptions& options = {}) {
-  const FrontEndResult graph = CompileNamedGraph(ReadNamedGraph(Json::parse(list)), options);
+  const FrontEndResult graph = CompileNamedGraph(ReadNamedGraph(JsonOf(list)), options);
   std::vector<Decision> found;
   for (const Decision& decision : graph.decisions)
     if (decision.pass == pass && decision.subject == subject) found.push_back(decision);
@@ -141,9 +142,9 @@ TEST(ExplainPlaces, SaysThatRestickifyMovesData) {
     "ops": [{"op": "exp", "inputs": ["a"], "output": "y"},
             {"op": "matmul", "inputs": ["y", "w"], "output": "z"}],
     "outputs": ["z"]})";
-  Json value = Json::parse(list);
+  Json value = JsonOf(list);
   value["dims"]["N"] = 512;
-  value["tensors"].push_back(Json::parse(R"({"name": "w", "dims": ["A", "N"]})"));
+  value["tensors"].push_back(JsonOf(R"({"name": "w", "dims": ["A", "N"]})"));
   value["ops"][1]["dim"] = "A";
   EXPECT_THAT(Why(value.dump(), "lx", "y"), HasSubstr("restickify moves its data between cores"));
   EXPECT_THAT(Why(value.dump(), "stick", "y.by_A"), HasSubstr("z wants A there"));

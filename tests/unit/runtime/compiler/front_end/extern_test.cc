@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/passes/graph_passes.h"
 
 namespace spyre::compiler::extern_test {
@@ -15,19 +16,19 @@ using ::testing::HasSubstr;
 using Json = nlohmann::ordered_json;
 
 Json List(const std::string& hints) {
-  return Json::parse(R"({
+  return JsonOf(R"({
     "dims": {"A": 512, "B": 512},
     "tensors": [{"name": "a", "dims": ["A", "B"]}],
     "ops": [{"op": "exp", "inputs": ["a"], "output": "y"},
             {"op": "extern", "function": "aten.cumsum", "inputs": ["y"], "output": "c",
              "dims": ["A", "B"]},
             {"op": "mul", "inputs": ["y", "c"], "output": "z"}],
-    "hints": )" + hints +
-                     "}");
+    "hints": )" +
+                hints + "}");
 }
 
 Json Answer(const std::string& passes, const Json& graph) {
-  return Json::parse(RunGraphPasses(passes, graph.dump(), "graph", true).text);
+  return JsonOf(RunGraphPasses(passes, graph.dump(), "graph", true).text);
 }
 
 TEST(ExternKernel, PassesLeaveItAsItIs) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/op_spec/unroll.h"
 #include "tests/paths.h"
@@ -23,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 // The coarse-tiling RFC's example.
 Json Chain() {
-  return Json::parse(R"({
+  return JsonOf(R"({
     "dims": {"A": 1024, "B": 4096},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]},
                 {"name": "c", "dims": ["A", "B"]}],
@@ -33,7 +34,7 @@ Json Chain() {
 }
 
 Json Attention() {
-  return Json::parse(R"({
+  return JsonOf(R"({
     "dims": {"H": 4, "S": 256, "T": 256, "D": 64},
     "tensors": [{"name": "q", "dims": ["H", "S", "D"]}, {"name": "k", "dims": ["H", "T", "D"]},
                 {"name": "v", "dims": ["H", "T", "D"]}],
@@ -146,7 +147,7 @@ TEST(FrontEnd, WithoutLxPlanningIntermediatesAreInThePoolAndArgumentsMoveUpOneSe
 
 // t is the same in every iteration of its loop, and a loop of its own walks it in two tiles.
 TEST(FrontEnd, WhatALoopDoesNotDivideIsWalkedTileByTileInAnother) {
-  const FrontEndResult result = Compile(Json::parse(R"({
+  const FrontEndResult result = Compile(JsonOf(R"({
     "dims": {"A": 64, "B": 128, "C": 256},
     "tensors": [{"name": "x", "dims": ["A", "B"]}, {"name": "y", "dims": ["C"]}],
     "ops": [{"op": "exp", "inputs": ["x"], "output": "e"},
@@ -192,7 +193,7 @@ TEST(FrontEnd, ATensorThatIsReadInsideAndOutsideOfItsLoopIsCopied) {
 }
 
 TEST(FrontEnd, SoftmaxStaysInLxBetweenItsInputAndItsOutput) {
-  const FrontEndResult result = Compile(Json::parse(R"({
+  const FrontEndResult result = Compile(JsonOf(R"({
     "tensors": [{"name": "x", "dims": [2048, 1024]}],
     "ops": [{"op": "softmax", "inputs": ["x"], "output": "p", "dim": 1024}],
     "hints": [{"slices": {"2048": 4}}]})"));
@@ -232,7 +233,7 @@ TEST(FrontEnd, ATensorWithoutTheTiledDimensionStandsStill) {
 
 TEST(FrontEnd, ADimensionThatTwoLoopsCutAdvancesByTheOuterTileInTheOuterLoop) {
   Json value = Chain();
-  value["hints"] = Json::parse(R"([{"slices": {"A": 2}}, {"slices": {"A": 4}}])");
+  value["hints"] = JsonOf(R"([{"slices": {"A": 2}}, {"slices": {"A": 4}}])");
   const FrontEndResult result = Compile(value);
   const TensorArg& a = Ops(result.source.body)[0]->args[0];
   ASSERT_TRUE(a.tile_advance);
@@ -240,7 +241,7 @@ TEST(FrontEnd, ADimensionThatTwoLoopsCutAdvancesByTheOuterTileInTheOuterLoop) {
 }
 
 TEST(FrontEnd, ConstantsAreArgumentsOfOneElementBehindTheInputs) {
-  const FrontEndResult result = Compile(Json::parse(R"({
+  const FrontEndResult result = Compile(JsonOf(R"({
     "tensors": [{"name": "x", "dims": [64, 128]}],
     "ops": [{"op": "silu", "inputs": ["x"], "output": "y"}]})"));
   ASSERT_EQ(result.arguments.size(), 3u);
@@ -251,7 +252,7 @@ TEST(FrontEnd, ConstantsAreArgumentsOfOneElementBehindTheInputs) {
 }
 
 TEST(FrontEnd, AReducedOutputHasTheShapeOfItsNamesAndOneElementInEachStick) {
-  const FrontEndResult result = Compile(Json::parse(R"({
+  const FrontEndResult result = Compile(JsonOf(R"({
     "tensors": [{"name": "x", "dims": [64, 128]}],
     "ops": [{"op": "sum", "inputs": ["x"], "output": "y", "dim": 128}]})"));
   EXPECT_THAT(result.arguments[1].layout.host_size, ElementsAre(64));
@@ -259,7 +260,7 @@ TEST(FrontEnd, AReducedOutputHasTheShapeOfItsNamesAndOneElementInEachStick) {
 }
 
 TEST(FrontEnd, MoreArgumentsThanSegmentsNeedTheNewestDialect) {
-  Json value = Json::parse(R"({"tensors": [], "ops": []})");
+  Json value = JsonOf(R"({"tensors": [], "ops": []})");
   for (int i = 0; i < 8; ++i)
     value["tensors"].push_back({{"name", "x" + std::to_string(i)}, {"dims", {64, 128}}});
   for (int i = 1; i < 8; ++i) {
@@ -277,7 +278,7 @@ TEST(FrontEnd, MoreArgumentsThanSegmentsNeedTheNewestDialect) {
 // Columns have more sticks than there are rows, so by itself each operation would cut columns, and
 // the reduction its rows.
 Json Wide() {
-  return Json::parse(R"({
+  return JsonOf(R"({
     "dims": {"R": 32, "C": 16384}, "tensors": [{"name": "x", "dims": ["R", "C"]}],
     "ops": [{"op": "softmax", "inputs": ["x"], "output": "p", "dim": "C"}],
     "hints": [{"slices": {"R": 2}}]})");

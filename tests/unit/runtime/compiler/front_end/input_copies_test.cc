@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 
 namespace spyre::compiler::input_copies_test {
@@ -27,7 +28,7 @@ FrontEndResult Compile(int64_t rows, const char* ops, const FrontEndOptions& opt
                        const Json& hints = Json::array()) {
   Json value = {{"dims", {{"R", rows}, {"C", kColumns}}},
                 {"tensors", {{{"name", "x"}, {"dims", {"R", "C"}}}}},
-                {"ops", Json::parse(ops)}};
+                {"ops", JsonOf(ops)}};
   if (!hints.empty()) value["hints"] = hints;
   return CompileNamedGraph(ReadNamedGraph(value), options);
 }
@@ -79,7 +80,7 @@ TEST(InputCopies, AreNotMadeOfWhatAMatmulReads) {
   Json value = {
       {"dims", {{"M", 256}, {"K", 256}, {"N", 256}}},
       {"tensors", {{{"name", "x"}, {"dims", {"M", "K"}}}, {{"name", "w"}, {"dims", {"K", "N"}}}}},
-      {"ops", Json::parse(R"([{"op": "exp", "inputs": ["x"], "output": "e"},
+      {"ops", JsonOf(R"([{"op": "exp", "inputs": ["x"], "output": "e"},
                                         {"op": "matmul", "inputs": ["x", "w"], "output": "y"}])")},
       {"outputs", {"e", "y"}}};
   EXPECT_THAT(Copies(CompileNamedGraph(ReadNamedGraph(value), Options())), IsEmpty());

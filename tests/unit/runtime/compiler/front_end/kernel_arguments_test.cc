@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler::kernel_arguments_test {
@@ -16,7 +17,7 @@ namespace {
 using ::testing::HasSubstr;
 
 FrontEndResult CompileList(const char* text) {
-  return CompileNamedGraph(ReadNamedGraph(nlohmann::ordered_json::parse(text)), {});
+  return CompileNamedGraph(ReadNamedGraph(JsonOf(text)), {});
 }
 
 TEST(RefuseShortArguments, SaysWhichArgumentAndHowFar) {

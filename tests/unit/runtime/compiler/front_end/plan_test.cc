@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 // y = a + b, z = y * c, s = sum of z along B; [512, 4096].
 NamedGraph Three() {
-  return ReadNamedGraph(Json::parse(R"({
+  return ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 512, "B": 4096},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]},
                 {"name": "c", "dims": ["A", "B"]}],
@@ -30,7 +31,7 @@ NamedGraph Three() {
 }
 
 NamedGraph Softmax() {
-  return ReadNamedGraph(Json::parse(R"({
+  return ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 512, "B": 128},
     "tensors": [{"name": "a", "dims": ["A", "B"]}],
     "ops": [{"op": "softmax", "inputs": ["a"], "dim": "B", "output": "p"},
@@ -39,7 +40,7 @@ NamedGraph Softmax() {
 
 FrontEndResult Compile(const NamedGraph& graph, const char* plan) {
   FrontEndOptions options;
-  options.plan = ReadPlan(Json::parse(plan), "plan");
+  options.plan = ReadPlan(JsonOf(plan), "plan");
   return CompileNamedGraph(graph, options);
 }
 
@@ -180,7 +181,7 @@ TEST(PlanPlaces, PinAndBarResults) {
 TEST(PlanPlaces, APinHoldsWhereLxIsOffForAllOthers) {
   FrontEndOptions options;
   options.lx_planning = false;
-  options.plan = ReadPlan(Json::parse(R"({"lx": {"z": "lx"}})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"lx": {"z": "lx"}})"), "plan");
   const FrontEndResult result = CompileNamedGraph(Three(), options);
   EXPECT_TRUE(result.lx.Find("z")->lx_address);
   EXPECT_FALSE(result.lx.Find("y")->lx_address);
@@ -190,7 +191,7 @@ TEST(PlanPlaces, PinnedResultsComeBeforeOthersThatWouldFillLx) {
   FrontEndOptions options;
   options.lx.capacity = 131'072;  // room for one
   EXPECT_TRUE(CompileNamedGraph(Three(), options).lx.Find("y")->lx_address);
-  options.plan = ReadPlan(Json::parse(R"({"lx": {"z": "lx"}})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"lx": {"z": "lx"}})"), "plan");
   const FrontEndResult result = CompileNamedGraph(Three(), options);
   EXPECT_TRUE(result.lx.Find("z")->lx_address);
   EXPECT_FALSE(result.lx.Find("y")->lx_address);
@@ -219,7 +220,7 @@ TEST(PlanPlaces, AreRefusedWithTheReasonAndTheNearestValidChoice) {
 TEST(PlanPlaces, WhatIsTooLargeIsToldHowManyTilesFit) {
   FrontEndOptions options;
   options.lx.capacity = 50'000;
-  options.plan = ReadPlan(Json::parse(R"({"lx": {"y": "lx"}})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"lx": {"y": "lx"}})"), "plan");
   try {
     CompileNamedGraph(Three(), options);
     FAIL() << "it does not fit";
@@ -231,14 +232,14 @@ TEST(PlanPlaces, WhatIsTooLargeIsToldHowManyTilesFit) {
 
 // x, which exp could have written over it, stays in device memory too, and nothing else is wrong.
 TEST(PlanPlaces, APinThatDoesNotFitIsRefusedForThatAloneWhereAnotherWouldTakeItsPlace) {
-  const NamedGraph chain = ReadNamedGraph(Json::parse(R"({
+  const NamedGraph chain = ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 64, "B": 256}, "tensors": [{"name": "a", "dims": ["A", "B"]}],
     "ops": [{"op": "neg", "inputs": ["a"], "output": "y"},
             {"op": "exp", "inputs": ["y"], "output": "x"},
             {"op": "neg", "inputs": ["x"], "output": "z"}]})"));
   FrontEndOptions options;
   options.lx.capacity = 512;  // y has 64 * 256 * 2 / 32 = 1024 bytes on each core
-  options.plan = ReadPlan(Json::parse(R"({"lx": {"y": "lx"}})"), "plan");
+  options.plan = ReadPlan(JsonOf(R"({"lx": {"y": "lx"}})"), "plan");
   try {
     CompileNamedGraph(chain, options);
     FAIL() << "it does not fit";
@@ -264,7 +265,7 @@ TEST(ReadPlan, NamesTheKeyThatIsWrong) {
 
 TEST(PlanForPart, HasTheEntriesOfItsOperations) {
   const Plan plan =
-      ReadPlan(Json::parse(R"({"splits": {"p.max": {"A": 2}, "q": {"A": 2}, "copy_p": {"A": 4}},
+      ReadPlan(JsonOf(R"({"splits": {"p.max": {"A": 2}, "q": {"A": 2}, "copy_p": {"A": 4}},
                       "groups": [[["p"], 2], [["q"], 2]], "lx": {"q": "lx"}, "cuts": ["p"]})"),
                "plan");
   const Plan part = PlanForPart(plan, {"p"});

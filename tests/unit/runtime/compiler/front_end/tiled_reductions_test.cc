@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/plan_facts.h"
 #include "runtime/compiler/graph_form/graph_form.h"
@@ -86,7 +87,7 @@ TEST(TiledReductions, OfALargestBeginWithThatOfTheFirstTile) {
 }
 
 TEST(TiledReductions, DivideWhatAMatmulSumsOver) {
-  const Json list = Json::parse(R"({
+  const Json list = JsonOf(R"({
     "dims": {"A": 64, "K": 256, "N": 128},
     "tensors": [{"name": "x", "dims": ["A", "K"]}, {"name": "w", "dims": ["K", "N"]}],
     "ops": [{"op": "matmul", "inputs": ["x", "w"], "output": "z"},

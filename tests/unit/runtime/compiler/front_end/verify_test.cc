@@ -8,6 +8,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/pipeline.h"
 
 namespace spyre::compiler::verify_test {
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 // Chain of three: y and w live at the same time as what follows, in LX.
 FrontEndResult Graph3(const std::string& last) {
   FrontEndResult graph;
-  graph.primitives = ReadNamedGraph(Json::parse(R"({
+  graph.primitives = ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 512, "B": 512},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]}],
     "ops": [{"op": "add", "inputs": ["a", "b"], "output": "y"},
@@ -258,7 +259,7 @@ TEST(Verifier, WhatALoopReadsLivesAsLongAsTheLoop) {
   FrontEndOptions options;
   options.lx_planning = false;
   FrontEndResult graph;
-  graph.primitives = ReadNamedGraph(Json::parse(R"({
+  graph.primitives = ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 512, "B": 512},
     "tensors": [{"name": "a", "dims": ["A", "B"]}],
     "ops": [{"op": "neg", "inputs": ["a"], "output": "y"}, {"op": "abs", "inputs": ["y"], "output": "v"},
@@ -275,7 +276,7 @@ TEST(Verifier, WhatALoopReadsLivesAsLongAsTheLoop) {
 // exp may write where its operand dies.
 TEST(Verifier, ABufferMayTakeThePlaceOfOneThatDiesThere) {
   FrontEndResult graph;
-  graph.primitives = ReadNamedGraph(Json::parse(R"({
+  graph.primitives = ReadNamedGraph(JsonOf(R"({
     "dims": {"A": 512, "B": 512},
     "tensors": [{"name": "a", "dims": ["A", "B"]}],
     "ops": [{"op": "neg", "inputs": ["a"], "output": "y"}, {"op": "exp", "inputs": ["y"], "output": "w"},

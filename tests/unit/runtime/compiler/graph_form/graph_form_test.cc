@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_reader.h"
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/kernel_arguments.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/passes/graph_passes.h"
@@ -98,7 +99,7 @@ TEST(GraphForm, PassesOneByOneMakeTheBundleThatTheCompilerMakesInOneGo) {
       const Bundle bundle = EmitBundle(once.source, dialect);
       RefuseShortArguments(once, bundle);
       ASSERT_EQ(error, "") << seed << ": in one go it is not refused";
-      const Json one_by_one = Json::parse(text);
+      const Json one_by_one = JsonOf(text);
       const GraphForm form = GraphFormFromJson(one_by_one);
       EXPECT_EQ(ToSource(form.graph.source), ToSource(once.source)) << seed;
       const std::vector<BundleFile> files = FilesOf(bundle, dialect);
@@ -130,7 +131,7 @@ const char* const kChain = R"({
 Json Answer(const std::string& passes, const std::string& text) {
   const GraphAnswer answer = RunGraphPasses(passes, text, "graph", false);
   EXPECT_EQ(answer.error, "");
-  return Json::parse(answer.text);
+  return JsonOf(answer.text);
 }
 
 TEST(GraphPasses, APassRunsThoseThatItNeeds) {
@@ -174,17 +175,17 @@ TEST(GraphPasses, ARewritingPassCannotGoBack) {
   const Json graph = Answer("lower", kChain);
   const GraphAnswer answer = RunGraphPasses("stick", graph.dump(), "graph", false);
   EXPECT_THAT(answer.error, HasSubstr("pass 'stick' cannot run behind"));
-  const Json refused = Json::parse(answer.text);
+  const Json refused = JsonOf(answer.text);
   EXPECT_EQ(refused["passes"], graph["passes"]) << "the graph is what it was";
   EXPECT_EQ(refused["error"]["pass"], "stick");
 }
 
 TEST(GraphPasses, ARefusalComesWithTheGraphThatThePassWasGiven) {
-  Json list = Json::parse(kChain);
-  list["hints"] = Json::parse(R"([{"slices": {"A": 3}}])");
+  Json list = JsonOf(kChain);
+  list["hints"] = JsonOf(R"([{"slices": {"A": 3}}])");
   const GraphAnswer answer = RunGraphPasses("hints,kernel", list.dump(), "graph", true);
   EXPECT_THAT(answer.error, HasSubstr("[RuntimeError: not_divisible]"));
-  const Json refused = Json::parse(answer.text);
+  const Json refused = JsonOf(answer.text);
   EXPECT_EQ(refused["error"]["pass"], "tile");
   EXPECT_EQ(refused["error"]["type"], "RuntimeError");
   EXPECT_EQ(refused["error"]["kind"], "not_divisible");
@@ -200,7 +201,7 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
     Json graph = Answer("lx", kChain);
     graph[Json::json_pointer(pointer)] = value;
     const GraphAnswer answer = RunGraphPasses("kernel", graph.dump(), "graph", false);
-    EXPECT_EQ(Json::parse(answer.text)["error"]["type"], "InvalidInput") << answer.text;
+    EXPECT_EQ(JsonOf(answer.text)["error"]["type"], "InvalidInput") << answer.text;
     return answer.error;
   };
   EXPECT_THAT(refusal("/passes/0", "decompos"), HasSubstr("did you mean 'decompose'?"));
@@ -219,7 +220,7 @@ TEST(GraphPasses, WhatIsNoGraphIsRefusedWithThePathOfTheKey) {
   for (const char* text : {"", "[]", "3", "{\"passes\": 1}", "{\"ops\": []}", "{"}) {
     const GraphAnswer answer = RunGraphPasses("decompose", text, "graph", false);
     EXPECT_NE(answer.error, "") << text;
-    EXPECT_EQ(Json::parse(answer.text)["error"]["type"], "InvalidInput") << text;
+    EXPECT_EQ(JsonOf(answer.text)["error"]["type"], "InvalidInput") << text;
   }
 }
 
@@ -236,7 +237,7 @@ TEST(GraphPasses, EveryValueOfAGraphMayBeWrong) {
     Json wrong = graph;
     wrong[Json::json_pointer(entry.key())] = values[random() % values.size()];
     const GraphAnswer answer = RunGraphPasses("kernel", wrong.dump(), "graph", false);
-    EXPECT_TRUE(Json::parse(answer.text).is_object()) << entry.key();
+    EXPECT_TRUE(JsonOf(answer.text).is_object()) << entry.key();
   }
 }
 
@@ -245,7 +246,7 @@ TEST(GraphPasses, AKernelThatWasEditedIsNotThatOfTheGraphBesideIt) {
       R"({"dims": {"A": 64, "B": 64}, "tensors": [{"name": "a", "dims": ["A", "B"]}],
           "ops": [{"op": "neg", "inputs": ["a"], "output": "y"},
                   {"op": "abs", "inputs": ["y"], "output": "z"}]})";
-  Json graph = Json::parse(RunGraphPasses("kernel", list, "list", false).text);
+  Json graph = JsonOf(RunGraphPasses("kernel", list, "list", false).text);
   for (Json& line : graph["kernel"]) {
     std::string text = line.get<std::string>();
     if (text.find("'lx': 0}") != std::string::npos)

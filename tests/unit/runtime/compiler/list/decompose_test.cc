@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler::decompose_test {
@@ -33,14 +34,14 @@ std::string StickOf(const NamedGraph& graph, const std::string& name) {
 }
 
 NamedGraph Softmax() {
-  return ReadNamedGraph(Json::parse(R"({
+  return ReadNamedGraph(JsonOf(R"({
     "dims": {"R": 32, "C": 256}, "tensors": [{"name": "x", "dims": ["R", "C"]}],
     "ops": [{"op": "softmax", "inputs": ["x"], "output": "p", "dim": "C"}],
     "hints": [{"ops": ["p"], "slices": {"R": 2}}]})"));
 }
 
 NamedGraph Attention(const std::string& key_stick) {
-  Json value = Json::parse(R"({
+  Json value = JsonOf(R"({
     "dims": {"H": 2, "S": 64, "T": 128, "D": 64},
     "tensors": [{"name": "q", "dims": ["H", "S", "D"]}, {"name": "k", "dims": ["H", "T", "D"]},
                 {"name": "v", "dims": ["H", "T", "D"]}],
@@ -57,7 +58,7 @@ TEST(Decompose, SoftmaxIsTheFiveOperationsOfThePublicFrontEnd) {
 }
 
 TEST(Decompose, SiluIsTheChainOfTheCapturedSwiGlu) {
-  const NamedGraph graph = Decompose(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = Decompose(ReadNamedGraph(JsonOf(R"({
     "tensors": [{"name": "g", "dims": [64, 128]}, {"name": "u", "dims": [64, 128]}],
     "ops": [{"op": "swiglu", "inputs": ["g", "u"], "output": "h"}]})")));
   EXPECT_THAT(OpNames(graph),
@@ -65,7 +66,7 @@ TEST(Decompose, SiluIsTheChainOfTheCapturedSwiGlu) {
 }
 
 TEST(Decompose, LayernormEndsWithTheWeightAndTheBiasThatAreGiven) {
-  const NamedGraph graph = Decompose(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = Decompose(ReadNamedGraph(JsonOf(R"({
     "tensors": [{"name": "x", "dims": [64, 128]}, {"name": "w", "dims": [128]},
                 {"name": "b", "dims": [128]}],
     "ops": [{"op": "layernorm", "inputs": ["x", "w", "b"], "output": "y", "dim": 128,
@@ -108,7 +109,7 @@ TEST(PlanSticks, ALayoutOfTheUsersChoiceIsKeptAndRestickifiedBeforeEverythingEls
 }
 
 TEST(PlanSticks, AComputedTensorIsRestickifiedBehindItsOperationInsideTheSameHint) {
-  const NamedGraph graph = PlanSticks(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = PlanSticks(ReadNamedGraph(JsonOf(R"({
     "dims": {"S": 64, "T": 64, "D": 64},
     "tensors": [{"name": "q", "dims": ["S", "D"]}, {"name": "k", "dims": ["T", "D"]}],
     "ops": [{"op": "exp", "inputs": ["k"], "output": "e"},
@@ -119,7 +120,7 @@ TEST(PlanSticks, AComputedTensorIsRestickifiedBehindItsOperationInsideTheSameHin
 }
 
 TEST(Decompose, AReductionOfOneElementIsACopy) {
-  const NamedGraph graph = PlanSticks(Decompose(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = PlanSticks(Decompose(ReadNamedGraph(JsonOf(R"({
     "dims": {"H": 1, "R": 64, "C": 64}, "tensors": [{"name": "x", "dims": ["H", "R", "C"]}],
     "ops": [{"op": "mean", "inputs": ["x"], "output": "y", "dim": "H"}]})"))));
   EXPECT_THAT(OpNames(graph), ElementsAre("copy y"));
@@ -127,7 +128,7 @@ TEST(Decompose, AReductionOfOneElementIsACopy) {
 }
 
 TEST(Decompose, AReductionAlongSeveralDimensionsTakesThemOneByOne) {
-  const NamedGraph graph = Decompose(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = Decompose(ReadNamedGraph(JsonOf(R"({
     "dims": {"R": 64, "C": 128}, "tensors": [{"name": "x", "dims": ["R", "C"]}],
     "ops": [{"op": "sum", "inputs": ["x"], "output": "y", "dim": ["C", "R"]}]})")));
   EXPECT_THAT(OpNames(graph), ElementsAre("sum y.part0", "sum y"));
@@ -135,7 +136,7 @@ TEST(Decompose, AReductionAlongSeveralDimensionsTakesThemOneByOne) {
 }
 
 TEST(Decompose, AMatmulOverADimensionOfSize1IsAMul) {
-  const NamedGraph graph = Decompose(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = Decompose(ReadNamedGraph(JsonOf(R"({
     "dims": {"M": 64, "K": 1, "N": 64},
     "tensors": [{"name": "a", "dims": ["M", "K"]}, {"name": "b", "dims": ["K", "N"]}],
     "ops": [{"op": "matmul", "inputs": ["a", "b"], "output": "c"}]})")));
@@ -143,7 +144,7 @@ TEST(Decompose, AMatmulOverADimensionOfSize1IsAMul) {
 }
 
 TEST(PlanSticks, ARestickifyPutsElementsSideBySideOrOneToAStick) {
-  const NamedGraph graph = PlanSticks(ReadNamedGraph(Json::parse(R"({
+  const NamedGraph graph = PlanSticks(ReadNamedGraph(JsonOf(R"({
     "dims": {"R": 64, "C": 64},
     "tensors": [{"name": "x", "dims": ["R", "C"]}, {"name": "y", "dims": ["C", "R"]},
                 {"name": "w", "dims": ["C"]}],

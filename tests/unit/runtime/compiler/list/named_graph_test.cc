@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "runtime/compiler/ir/ir.h"
 
 namespace spyre::compiler::named_graph_test {
@@ -20,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 // The coarse-tiling RFC's example.
 Json Chain() {
-  return Json::parse(R"({
+  return JsonOf(R"({
     "dims": {"A": 1024, "B": 4096},
     "tensors": [{"name": "a", "dims": ["A", "B"]}, {"name": "b", "dims": ["A", "B"]},
                 {"name": "c", "dims": ["A", "B"]}],
@@ -76,7 +77,7 @@ TEST(NamedGraph, ReadsTheChainWithItsNestedHints) {
 
 TEST(NamedGraph, SlicesOfOneHintNestInTheOrderGiven) {
   Json value = Chain();
-  value["hints"] = Json::parse(R"([{"slices": {"B": 4, "A": 2}}])");
+  value["hints"] = JsonOf(R"([{"slices": {"B": 4, "A": 2}}])");
   const NamedGraph graph = ReadNamedGraph(value);
   ASSERT_EQ(graph.hints[0].slices.size(), 2u);
   EXPECT_EQ(graph.dims[graph.hints[0].slices[0].dim].name, "B");
@@ -146,10 +147,10 @@ TEST(NamedGraph, TheOutputMayHaveItsDimensionsInAnotherOrder) {
 
 TEST(NamedGraph, NumbersAmongInputsAreConstantsAndTheSameNumberIsOneTensor) {
   Json value = Chain();
-  value["ops"] = Json::parse(R"([{"op": "mul", "inputs": ["a", 0.5], "output": "y"},
+  value["ops"] = JsonOf(R"([{"op": "mul", "inputs": ["a", 0.5], "output": "y"},
     {"op": "add", "inputs": ["y", 0.5], "output": "z"}])");
   value.erase("hints");
-  value["tensors"] = Json::parse(R"([{"name": "a", "dims": ["A", "B"]}])");
+  value["tensors"] = JsonOf(R"([{"name": "a", "dims": ["A", "B"]}])");
   const NamedGraph graph = ReadNamedGraph(value);
   EXPECT_EQ(graph.ops[0].inputs[1], graph.ops[1].inputs[1]);
   const NamedTensor& half = graph.tensors[graph.ops[0].inputs[1]];
@@ -167,7 +168,7 @@ TEST(NamedGraph, SizesMayStandForDimensions) {
 // ---------------------------------------------------------------- refused
 
 TEST(NamedGraph, SizesMayBeExpressionsOfOthers) {
-  Json value = Json::parse(R"json({
+  Json value = JsonOf(R"json({
     "dims": {"B": "2*s0 + s1", "A": "floor(B/2)", "s0": 96, "s1": 64},
     "tensors": [{"name": "x", "dims": ["A", "B"]}],
     "ops": [{"op": "exp", "inputs": ["x"], "output": "y"}]

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "runtime/compiler/front_end/front_end.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
@@ -21,11 +22,11 @@ using Json = nlohmann::ordered_json;
 
 // h is float16, f float32, r a float32 row without the dimension inside the sticks.
 NamedGraph List(const std::string& ops, int64_t columns = 128) {
-  Json value = Json::parse(R"({"tensors": [{"name": "h", "dims": ["R", "C"]},
+  Json value = JsonOf(R"({"tensors": [{"name": "h", "dims": ["R", "C"]},
       {"name": "f", "dims": ["R", "C"], "dtype": "float32"},
       {"name": "r", "dims": ["R"], "dtype": "float32"}]})");
   value["dims"] = {{"R", 64}, {"C", columns}};
-  value["ops"] = Json::parse(ops);
+  value["ops"] = JsonOf(ops);
   Json used = Json::array();
   for (const Json& tensor : value["tensors"])
     if (ops.find(tensor["name"].dump()) != std::string::npos) used.push_back(tensor);
@@ -163,7 +164,7 @@ TEST(PromoteTypesRefuses, TypesThatTheListCannotHave) {
 
 TEST(PromoteTypesRefuses, InputsOfATypeThatTheHostDoesNotHave) {
   try {
-    ReadNamedGraph(Json::parse(R"({"dims": {"C": 128},
+    ReadNamedGraph(JsonOf(R"({"dims": {"C": 128},
         "tensors": [{"name": "x", "dims": ["C"], "dtype": "float8_e4m3fn"}],
         "ops": [{"op": "convert", "inputs": ["x"], "output": "y", "dtype": "float16"}]})"));
     FAIL();

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "tests/paths.h"
 
 namespace spyre::compiler::passes_test {
@@ -29,7 +30,7 @@ std::vector<std::string> ReadLines(const std::string& file) {
 }
 
 Json Answer(const std::string& pass, const std::string& line) {
-  return Json::parse(RunPass(RequirePass(pass), line));
+  return SortedJsonOf(RunPass(RequirePass(pass), line));
 }
 
 Json Answer(const std::string& pass, const Json& line) { return Answer(pass, line.dump()); }
@@ -62,7 +63,7 @@ class PassSamples : public testing::TestWithParam<SampleFile> {};
 
 TEST_P(PassSamples, AreAnsweredAsByThePublicCompiler) {
   for (const std::string& line : ReadLines(GetParam().file)) {
-    const Json sample = Json::parse(line);
+    const Json sample = SortedJsonOf(line);
     const Json result = Answer(GetParam().pass, line);
     EXPECT_EQ(result["id"], sample["id"]);
     ExpectHolds(result, sample["expected"], sample["id"].get<std::string>());
@@ -119,7 +120,7 @@ TEST(Passes, EveryLineThatIsNotTheirInputIsAnsweredAsInvalid) {
                                           "{\"size\": 1.5, \"max_cores\": 4}"};
   for (const Pass& pass : Passes()) {
     for (const std::string& line : lines) {
-      const Json result = Json::parse(RunPass(pass, line));
+      const Json result = SortedJsonOf(RunPass(pass, line));
       ASSERT_TRUE(result.contains("error")) << pass.name << " " << line.substr(0, 80);
       EXPECT_EQ(result["error"]["type"], "InvalidInput") << pass.name << " " << line.substr(0, 80);
       EXPECT_FALSE(result["error"]["message"].get<std::string>().empty());
@@ -142,7 +143,7 @@ TEST(Passes, WhatALineExpectsChangesNothing) {
 }
 
 TEST(Passes, ARefusalByThePublicRulesHasTypeKindAndMessage) {
-  const Json line = Json::parse(
+  const Json line = SortedJsonOf(
       R"({"iteration_space": [["v0", 8]], "max_cores": 4, "output_dims": ["v0"],
           "reduction_dims": [], "min_splits": [["v0", 2]]})");
   const Json error = Answer("multi-dim-split", line)["error"];
@@ -153,7 +154,7 @@ TEST(Passes, ARefusalByThePublicRulesHasTypeKindAndMessage) {
 }
 
 TEST(Passes, CoordinatesInsideAStickThatTheHardwareCannotWalkAreUnsupported) {
-  Json line = Json::parse(
+  Json line = SortedJsonOf(
       R"({"host_size": [4, 256], "dtype": "float16", "ranges": [["d0", 4], ["d1", 128]],
           "index": {"const": 0, "coeff": {"d0": 256, "d1": 2}}})");
   const Json error = Answer("device-coordinates", line)["error"];
@@ -166,7 +167,7 @@ TEST(Passes, CoordinatesInsideAStickThatTheHardwareCannotWalkAreUnsupported) {
 // [4, 64, 8] with the dimension of 64 inside the stick, walked by one fused loop: by hand, element
 // i of the loop is at (i / 512, (i % 512) / 8, i % 8).
 TEST(DeviceCoordinatesPass, AFusedLoopMayHaveTheStickInItsMiddle) {
-  const Json line = Json::parse(
+  const Json line = SortedJsonOf(
       R"({"host_size": [4, 64, 8], "dtype": "float16", "dim_order": [0, 2, 1],
           "ranges": [["f0", 2048]], "index": {"const": 0, "coeff": {"f0": 1}}})");
   EXPECT_EQ(Answer("device-coordinates", line)["device_coordinates"],
@@ -175,7 +176,7 @@ TEST(DeviceCoordinatesPass, AFusedLoopMayHaveTheStickInItsMiddle) {
 
 // [3, 100, 8]: eight of the 64 elements of a stick are used.
 TEST(DeviceCoordinatesPass, AFusedLoopMayEndInAStickThatIsNotFull) {
-  const Json line = Json::parse(
+  const Json line = SortedJsonOf(
       R"({"host_size": [3, 100, 8], "dtype": "float16", "dim_order": [0, 1, 2],
           "ranges": [["d0", 3], ["f0", 800]],
           "index": {"const": 0, "coeff": {"d0": 800, "f0": 1}}})");
@@ -184,7 +185,7 @@ TEST(DeviceCoordinatesPass, AFusedLoopMayEndInAStickThatIsNotFull) {
 }
 
 TEST(DeviceCoordinatesPass, AViewMayBeginInsideAStick) {
-  const Json line = Json::parse(
+  const Json line = SortedJsonOf(
       R"({"host_size": [4, 128], "dtype": "float16", "dim_order": [0, 1],
           "ranges": [["d0", 4], ["d1", 32]],
           "index": {"const": 32, "coeff": {"d0": 128, "d1": 1}}})");
@@ -192,7 +193,7 @@ TEST(DeviceCoordinatesPass, AViewMayBeginInsideAStick) {
 }
 
 TEST(WorkDivisionPass, InvalidOperationsAreRefusedWithTheKey) {
-  const Json good = Json::parse(ReadLines("work_division_cases.jsonl").at(0));
+  const Json good = SortedJsonOf(ReadLines("work_division_cases.jsonl").at(0));
   const auto refusal = [&](const std::function<void(Json&)>& change) {
     Json changed = good;
     change(changed);
@@ -224,7 +225,7 @@ TEST(WorkDivisionPass, InvalidOperationsAreRefusedWithTheKey) {
 }
 
 TEST(WorkDivisionPass, AnyCoreCountIsAnsweredAndOutside1To32Refused) {
-  Json line = Json::parse(ReadLines("work_division_cases.jsonl").at(0));
+  Json line = SortedJsonOf(ReadLines("work_division_cases.jsonl").at(0));
   for (const int64_t cores : {INT64_MIN, int64_t{-1}, int64_t{0}, int64_t{33}, INT64_MAX}) {
     line["sencores"] = cores;
     const Json result = Answer("work-division", line);

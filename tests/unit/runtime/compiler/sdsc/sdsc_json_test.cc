@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "base/json_text.h"
 #include "runtime/compiler/bundle/bundle.h"
 #include "tests/paths.h"
 
@@ -28,9 +29,9 @@ int ExpectWrittenAsRead(const std::string& below, BundleDialect dialect) {
     const std::string name = entry.path().filename().string();
     if (name.rfind("sdsc_", 0) != 0 || entry.path().extension() != ".json") continue;
     const std::string text = ReadText(entry.path());
-    const auto expected = nlohmann::json::parse(text);
+    const auto expected = SortedJsonOf(text);
     const auto actual =
-        nlohmann::json::parse(ToSdscJson(ParseSuperDsc(text, entry.path().string()), dialect));
+        SortedJsonOf(ToSdscJson(ParseSuperDsc(text, entry.path().string()), dialect));
     EXPECT_EQ(actual, expected) << entry.path() << ":\n"
                                 << nlohmann::json::diff(expected, actual).dump(1);
     ++files;

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json_text.h"
 #include "tests/paths.h"
 
 namespace spyre::compiler::super_dsc_test {
@@ -129,7 +130,7 @@ constexpr char kAdd[] = "bundles/flat_baked_addresses/add_64x128_rows4/flat/sdsc
 
 // The sample with one change to its operation.
 SuperDsc Changed(const std::function<void(Json& top, Json& body)>& change) {
-  Json document = Json::parse(ReadText(kData / kAdd));
+  Json document = SortedJsonOf(ReadText(kData / kAdd));
   Json& top = document.front();
   change(top, top["dscs_"][0].front());
   return ParseSuperDsc(document.dump(), "sdsc_0.json");
