@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // main of every test program: ::testing::TempDir() is a directory of this process alone, so that
 // the same tests may run twice at the same time on one machine.
-#include <gtest/gtest.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "tests/registration.h"
+
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  spyre::test::EnterParameterizedTests();
   std::string scratch = (std::filesystem::temp_directory_path() / "spyre_test_XXXXXX").string();
   if (mkdtemp(scratch.data()) == nullptr) {
     std::perror(scratch.c_str());

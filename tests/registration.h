@@ -11,6 +11,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace spyre::test {
 
 // A test without a fixture of its own.
@@ -37,6 +40,79 @@ bool RegisterWithFixture(const char* suite, const char* name, const char* file, 
   return true;
 }
 
+// A parameter, as its tests are named and as GoogleTest prints it. It lives as long as the program.
+struct Instance {
+  std::string name;
+  std::string printed;
+  const void* parameter;
+};
+using MakeTest = ::testing::Test* (*)();
+using InstancesOfSuite = std::vector<Instance> (*)();
+// Enters a test for a parameter.
+using EnterTest = void (*)(const std::string& suite, const std::string& name, const char* printed,
+                           const char* file, int line, MakeTest make, const void* parameter);
+
+// A test of a suite with parameters, and the parameters of one. main() enters each test for each
+// parameter.
+bool AddParameterizedTest(const char* suite, const char* name, const char* file, int line,
+                          EnterTest enter, MakeTest make);
+bool AddInstances(const char* prefix, const char* suite, EnterTest enter,
+                  InstancesOfSuite instances);
+// Throws std::logic_error for a suite without tests or without parameters, and for two parameters
+// of a name.
+void EnterParameterizedTests();
+
+template <typename T>
+struct ParameterOf;
+
+template <typename Fixture>
+std::string NumberAsName(const ::testing::TestParamInfo<typename Fixture::ParamType>& instance) {
+  return std::to_string(instance.index);
+}
+
+template <typename Fixture, typename Name>
+std::vector<Instance> MakeInstances(
+    const ::testing::internal::ParamGenerator<typename Fixture::ParamType>& parameters,
+    const Name& name) {
+  using T = typename Fixture::ParamType;
+  std::vector<Instance> instances;
+  for (const T& each : parameters) {
+    const T* const parameter = new T(each);
+    instances.push_back({name(::testing::TestParamInfo<T>(*parameter, instances.size())),
+                         ::testing::PrintToString(*parameter), parameter});
+  }
+  return instances;
+}
+template <typename Fixture>
+std::vector<Instance> MakeInstances(
+    const ::testing::internal::ParamGenerator<typename Fixture::ParamType>& parameters) {
+  return MakeInstances<Fixture>(parameters, NumberAsName<Fixture>);
+}
+
+}  // namespace spyre::test
+
+// Who may set the parameter of a test: GoogleTest lets this template only.
+template <typename T>
+class testing::internal::ParameterizedTestFactory<spyre::test::ParameterOf<T>> {
+ public:
+  static void Set(const void* parameter) {
+    WithParamInterface<T>::SetParam(static_cast<const T*>(parameter));
+  }
+};
+
+namespace spyre::test {
+
+template <typename Fixture>
+void EnterTestOf(const std::string& suite, const std::string& name, const char* printed,
+                 const char* file, int line, MakeTest make, const void* parameter) {
+  ::testing::RegisterTest(suite.c_str(), name.c_str(), nullptr, printed, file, line,
+                          [make, parameter]() -> Fixture* {
+                            ::testing::internal::ParameterizedTestFactory<
+                                ParameterOf<typename Fixture::ParamType>>::Set(parameter);
+                            return static_cast<Fixture*>(make());
+                          });
+}
+
 }  // namespace spyre::test
 
 // The body is a member of a class that no object is made of, for the static functions of
@@ -60,3 +136,22 @@ bool RegisterWithFixture(const char* suite, const char* name, const char* file, 
           #fixture, #name, __FILE__, __LINE__,                       \
           []() -> fixture* { return new fixture##_##name##_Test; }); \
   void fixture##_##name##_Test::TestBody()
+
+#undef TEST_P
+#define TEST_P(fixture, name)                                                                  \
+  struct fixture##_##name##_Test final : fixture {                                             \
+    void TestBody() override;                                                                  \
+    static const bool kTestIsRegistered;                                                       \
+  };                                                                                           \
+  const bool fixture##_##name##_Test::kTestIsRegistered = ::spyre::test::AddParameterizedTest( \
+      #fixture, #name, __FILE__, __LINE__, ::spyre::test::EnterTestOf<fixture>,                \
+      []() -> ::testing::Test* { return new fixture##_##name##_Test; });                       \
+  void fixture##_##name##_Test::TestBody()
+
+// The parameters are made when main() has begun, as in GoogleTest.
+#undef INSTANTIATE_TEST_SUITE_P
+#define INSTANTIATE_TEST_SUITE_P(prefix, fixture, ...)                                         \
+  [[maybe_unused]] static const bool prefix##_##fixture##_is_instantiated =                    \
+      ::spyre::test::AddInstances(#prefix, #fixture, ::spyre::test::EnterTestOf<fixture>, [] { \
+        return ::spyre::test::MakeInstances<fixture>(__VA_ARGS__);                             \
+      })
