@@ -11,7 +11,7 @@ set -euo pipefail
 packages=(
   g++ cmake ninja-build ccache git pkg-config dpkg-dev file
   libsystemc-dev libfmt-dev libcli11-dev libtomlplusplus-dev nlohmann-json3-dev libxxhash-dev libzstd-dev libsqlite3-dev sqlite3
-  libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libopenblas-dev
+  libgtest-dev libgmock-dev libbenchmark-dev libopenblas-dev
   libmlir-19-dev llvm-19-dev
   clang-format-14 clang-tidy-14 clang-14 libclang-rt-14-dev
   verilator zlib1g-dev gcc-riscv64-unknown-elf gdb-multiarch pciutils

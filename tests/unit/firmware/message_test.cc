@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages: every check, the control block byte by byte, and equality with an independent
 // translation over random messages.
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include <cstddef>
 
 #include "tests/unit/firmware/fake_bus.h"
 #include "tests/unit/firmware/translated.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::firmware::message_test {
 namespace {
@@ -16,12 +17,13 @@ const Range kRegion7{8 * kGiB, 4096};
 
 class FirmwareMessage : public ::testing::Test {
  protected:
-  FirmwareMessage() {
+  FirmwareMessage() { AssignRegions(bus); }
+  ~FirmwareMessage() override { EXPECT_EQ(bus.violations(), 0u); }
+
+  static void AssignRegions(FakeBus& bus) {
     EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 1, 0, kRegion0), AdminStatus::DONE);
     EXPECT_EQ(bus.Ask(AdminCommand::ASSIGN, 1, 7, kRegion7), AdminStatus::DONE);
   }
-  ~FirmwareMessage() override { EXPECT_EQ(bus.violations(), 0u); }
-
   static Message DmaIn() {
     Message message;
     message.opcode = static_cast<uint8_t>(Opcode::DMA_IN);
@@ -167,35 +169,45 @@ TEST_F(FirmwareMessage, TransferQuotaLimitsTheBytesOfOneDma) {
 }
 
 // Values with which fields go wrong, beside any others.
-rc::Gen<uint64_t> Tricky(std::vector<uint64_t> values) {
-  return rc::gen::oneOf(rc::gen::elementOf(std::move(values)), rc::gen::arbitrary<uint64_t>());
+uint32_t RandomRegion(std::mt19937& random) {
+  return test::DrawBool(random) ? test::DrawOf<uint32_t>(random, {0, 0, 0, 7, 7, 3, 8})
+                                : static_cast<uint32_t>(test::DrawWord(random));
+}
+uint64_t RandomPlace(std::mt19937& random) {
+  return test::DrawBool(random) ? test::DrawOf<uint64_t>(random, {0, 128, 3968, 4096, kGiB - 128,
+                                                                  kGiB, kGiB + 128, 64})
+                                : test::DrawWord(random);
 }
 
-RC_GTEST_FIXTURE_PROP(FirmwareMessage, RandomOnesAnswerAsTheReference, ()) {
-  const std::vector<uint64_t> places = {0, 128, 3968, 4096, kGiB - 128, kGiB, kGiB + 128, 64};
-  const int messages = *rc::gen::inRange(1, 100);
-  for (int i = 0; i < messages; ++i) {
-    Message message;
-    message.opcode = static_cast<uint8_t>(*rc::gen::inRange(0, 10));
-    message.flags = static_cast<uint16_t>(*rc::gen::weightedOneOf<int>(
-        {{9, rc::gen::inRange(0, 16)}, {1, rc::gen::inRange(0, 0x10000)}}));
-    message.stream = *rc::gen::arbitrary<uint32_t>();
-    message.sequence = *rc::gen::arbitrary<uint64_t>();
-    message.host_address = *rc::gen::arbitrary<uint64_t>();
-    message.device_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
-    message.program_region = static_cast<uint32_t>(*Tricky({0, 0, 0, 7, 7, 3, 8}));
-    message.device_offset = *Tricky(places);
-    message.program_offset = *Tricky(places);
-    message.size_bytes = *Tricky(places);
-    message.program_bytes = *Tricky(places);
-    message.value = *rc::gen::arbitrary<uint64_t>();
-    message.correlation = *rc::gen::arbitrary<uint64_t>();
-    Seal(message);
-    const auto vf = static_cast<uint32_t>(*rc::gen::inRange(1, 3));
-    const MessageAnswer expected = Translated(bus, vf, message);
-    const MessageAnswer answer = bus.Send(vf, message);
-    RC_ASSERT(Same(answer, expected));
-  }
+TEST_F(FirmwareMessage, RandomOnesAnswerAsTheReference) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    FakeBus fresh;
+    AssignRegions(fresh);
+    const int messages = test::Draw(random, 1, 99);
+    for (int i = 0; i < messages; ++i) {
+      Message message;
+      message.opcode = static_cast<uint8_t>(random() % 10);
+      const bool known_flags = random() % 10 < 9;
+      message.flags = static_cast<uint16_t>(random() % (known_flags ? 16 : 0x10000));
+      message.stream = static_cast<uint32_t>(test::DrawWord(random));
+      message.sequence = test::DrawWord(random);
+      message.host_address = test::DrawWord(random);
+      message.device_region = RandomRegion(random);
+      message.program_region = RandomRegion(random);
+      message.device_offset = RandomPlace(random);
+      message.program_offset = RandomPlace(random);
+      message.size_bytes = RandomPlace(random);
+      message.program_bytes = RandomPlace(random);
+      message.value = test::DrawWord(random);
+      message.correlation = test::DrawWord(random);
+      Seal(message);
+      const auto vf = static_cast<uint32_t>(1 + random() % 2);
+      const MessageAnswer expected = Translated(fresh, vf, message);
+      const MessageAnswer answer = fresh.Send(vf, message);
+      ASSERT_TRUE(Same(answer, expected)) << "message " << i;
+    }
+    EXPECT_EQ(fresh.violations(), 0u);
+  });
 }
 
 }  // namespace

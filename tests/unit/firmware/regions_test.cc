@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Requests of the PF: every command in every state, ranges, overlaps, quotas, cores.
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include "model/contract/memory_map.h"
 #include "tests/unit/firmware/fake_bus.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::firmware::regions_test {
 namespace {
@@ -270,30 +271,32 @@ struct Reference {
   }
 };
 
-RC_GTEST_PROP(FirmwareRegionsRandom, AnswersAndTableAreThoseOfTheReference, ()) {
-  const Card card{2, 32, 8192};
-  FakeBus bus(card);
-  Reference reference;
-  reference.memory = card.memory_bytes;
-  reference.quota = {0, 4096, 0};
-  RC_ASSERT(bus.Ask(AdminCommand::SET_REGION_QUOTA, 1, 0, {0, 4096}) == AdminStatus::DONE);
-  const int steps = *rc::gen::inRange(1, 200);
-  for (int step = 0; step < steps; ++step) {
-    const uint64_t unit = *rc::gen::weightedElement<uint64_t>({{20, 128}, {1, 64}});
-    const Request request{
-        static_cast<AdminCommand>(*rc::gen::inRange(1, 7)),
-        static_cast<uint32_t>(*rc::gen::inRange(1, 3)),
-        static_cast<uint32_t>(*rc::gen::inRange(0, 9)),
-        {*rc::gen::inRange<uint64_t>(0, 66) * unit, *rc::gen::inRange<uint64_t>(0, 24) * unit}};
-    RC_ASSERT(bus.Ask(request) == reference.Ask(request));
-    for (uint32_t vf = 1; vf <= 2; ++vf) {
-      for (uint32_t i = 0; i < kFunctionRegions; ++i) {
-        const Reference::Region& region = reference.regions[vf][i];
-        RC_ASSERT(bus.region(vf, i) ==
-                  (region.state == Reference::kActive ? region.range : Range{}));
+TEST(FirmwareRegionsRandom, AnswersAndTableAreThoseOfTheReference) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Card card{2, 32, 8192};
+    FakeBus bus(card);
+    Reference reference;
+    reference.memory = card.memory_bytes;
+    reference.quota = {0, 4096, 0};
+    ASSERT_EQ(bus.Ask(AdminCommand::SET_REGION_QUOTA, 1, 0, {0, 4096}), AdminStatus::DONE);
+    const int steps = test::Draw(random, 1, 199);
+    for (int step = 0; step < steps; ++step) {
+      const uint64_t unit = random() % 21 == 0 ? 64 : 128;
+      const Request request{static_cast<AdminCommand>(1 + random() % 6),
+                            static_cast<uint32_t>(1 + random() % 2),
+                            static_cast<uint32_t>(random() % 9),
+                            {random() % 66 * unit, random() % 24 * unit}};
+      ASSERT_EQ(bus.Ask(request), reference.Ask(request)) << "step " << step;
+      for (uint32_t vf = 1; vf <= 2; ++vf) {
+        for (uint32_t i = 0; i < kFunctionRegions; ++i) {
+          const Reference::Region& region = reference.regions[vf][i];
+          ASSERT_TRUE(bus.region(vf, i) ==
+                      (region.state == Reference::kActive ? region.range : Range{}))
+              << "step " << step << ", region " << i << " of function " << vf;
+        }
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include "cosim/gdb/gdb_packet.h"
 #include "tests/unit/cosim/gdb/fake_processor.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::cosim::gdb_commands_test {
 namespace {
@@ -62,9 +62,10 @@ TEST(GdbPackets, AreCutAtTheirGreatestLength) {
 
 class GdbCommandsTest : public ::testing::Test {
  protected:
-  GdbCommandsTest() {
-    for (uint32_t i = 0; i <= model::DebugTarget::kPc; ++i) target_.registers[i] = 0x01020300 + i;
-    target_.registers[0] = 0;
+  GdbCommandsTest() { Fill(target_); }
+  static void Fill(FakeProcessor& target) {
+    for (uint32_t i = 0; i <= model::DebugTarget::kPc; ++i) target.registers[i] = 0x01020300 + i;
+    target.registers[0] = 0;
   }
   std::string Text(const std::string& packet) {
     const GdbCommands::Reply reply = commands_.Handle(packet, target_);
@@ -218,37 +219,53 @@ TEST_F(GdbCommandsTest, MalformedPacketsGetAnError) {
   EXPECT_TRUE(target_.breakpoints.empty());
 }
 
-// Commands as GDB sends them, with bytes changed, put in and taken out.
-RC_GTEST_FIXTURE_PROP(GdbCommandsTest, SurvivesMutatedPackets, ()) {
-  std::string packet = *rc::gen::elementOf(std::vector<std::string>{
-      "m80000ff0,10", "M80000000,4:01020304", "X80000000,4:abcd", "P5=78563412", "p20", "g", "G",
-      "Z0,80000020,4", "z1,80000020,4", "vCont;s:1;c", "c80000000", "C05;80000010",
-      "qXfer:features:read:target.xml:0,ffb", "qSupported:swbreak+;xmlRegisters=i386", "Hgp1.1"});
-  const auto changes = *rc::gen::container<std::vector<std::pair<uint16_t, char>>>(
-      rc::gen::arbitrary<std::pair<uint16_t, char>>());
-  for (const auto& [where, byte] : changes) {
-    const size_t at = where / 3 % (packet.size() + 1);
-    if (where % 3 == 0)
-      packet.insert(at, 1, byte);
-    else if (at < packet.size() && where % 3 == 1)
-      packet[at] = byte;
-    else if (at < packet.size())
-      packet.erase(at, 1);
-  }
-  GdbPacketReader reader;
-  RC_ASSERT(Push(reader, GdbPacket(packet)).size() == 1u);
-  RC_ASSERT(reader.payload() == packet);
-  const GdbCommands::Reply reply = commands_.Handle(packet, target_);
-  RC_ASSERT(reply.text.has_value() || reply.resume.has_value());
-  RC_ASSERT(reply.text.value_or("").size() <= kGdbPacketBytes);
+// Any byte, and as often one that means something in a packet.
+char AnyByte(std::mt19937& random) {
+  const std::string special("$#}*+-\x03\0:;,=0aF", 15);
+  return test::DrawBool(random) ? static_cast<char>(random()) : special[random() % special.size()];
 }
 
-RC_GTEST_PROP(GdbPackets, SurviveAnyBytes, (const std::string& bytes)) {
-  GdbPacketReader reader;
-  Push(reader, bytes);
-  Push(reader, "#00");  // ends whatever was begun
-  RC_ASSERT(Push(reader, GdbPacket("g")) == std::vector{Event::kPacket});
-  RC_ASSERT(reader.payload() == "g");
+// Commands as GDB sends them, with bytes changed, put in and taken out.
+TEST_F(GdbCommandsTest, SurvivesMutatedPackets) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    std::string packet = test::DrawOf(
+        random, {"m80000ff0,10", "M80000000,4:01020304", "X80000000,4:abcd", "P5=78563412", "p20",
+                 "g", "G", "Z0,80000020,4", "z1,80000020,4", "vCont;s:1;c", "c80000000",
+                 "C05;80000010", "qXfer:features:read:target.xml:0,ffb",
+                 "qSupported:swbreak+;xmlRegisters=i386", "Hgp1.1"});
+    for (int change = test::Draw(random, 0, 100); change > 0; --change) {
+      const auto kind = random() % 3;
+      const size_t at = random() % (packet.size() + 1);
+      const char byte = AnyByte(random);
+      if (kind == 0)
+        packet.insert(at, 1, byte);
+      else if (at < packet.size() && kind == 1)
+        packet[at] = byte;
+      else if (at < packet.size())
+        packet.erase(at, 1);
+    }
+    GdbPacketReader reader;
+    EXPECT_EQ(Push(reader, GdbPacket(packet)).size(), 1u);
+    EXPECT_EQ(reader.payload(), packet);
+    FakeProcessor target;
+    Fill(target);
+    GdbCommands commands;
+    const GdbCommands::Reply reply = commands.Handle(packet, target);
+    EXPECT_TRUE(reply.text.has_value() || reply.resume.has_value()) << packet;
+    EXPECT_LE(reply.text.value_or("").size(), kGdbPacketBytes) << packet;
+  });
+}
+
+TEST(GdbPackets, SurviveAnyBytes) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    std::string bytes;
+    for (int i = test::Draw(random, 0, 100); i > 0; --i) bytes += AnyByte(random);
+    GdbPacketReader reader;
+    Push(reader, bytes);
+    Push(reader, "#00");  // ends whatever was begun
+    EXPECT_EQ(Push(reader, GdbPacket("g")), std::vector{Event::kPacket});
+    EXPECT_EQ(reader.payload(), "g");
+  });
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <contract/registers.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <filesystem>
 #include <random>
@@ -12,6 +11,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "tests/unit/huge_file.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::cosim::recording_test {
 namespace {
@@ -142,30 +142,33 @@ TEST_F(RecordingTest, RecordsThatNoHostCouldMakeAreRefused) {
 }
 
 // Records of any bytes behind good digests: read or refused, nothing else.
-RC_GTEST_PROP(RecordingProperty, AnyRecordsAreReadOrRefused, ()) {
-  const std::string path = ::testing::TempDir() + "any_records.rec";
-  RecordingWriter writer(path, "");
-  writer.Add(Head(RecordKind::kMap, 0x1000, 8192));
-  const auto count = *rc::gen::inRange(1, 20);
-  for (int i = 0; i < count; ++i) {
-    RecordHead head;
-    head.kind = static_cast<RecordKind>(*rc::gen::inRange(0, 14));
-    head.unit = *rc::gen::inRange<uint8_t>(0, 10);
-    head.function = *rc::gen::element<uint16_t>(0, 0, 0, 1, 300);
-    head.address =
-        *rc::gen::oneOf(rc::gen::inRange<uint64_t>(0, 0x4000), rc::gen::arbitrary<uint64_t>());
-    head.value =
-        *rc::gen::oneOf(rc::gen::inRange<uint64_t>(0, 300), rc::gen::arbitrary<uint64_t>());
-    writer.Add(head, *rc::gen::element<std::string>("", "data", std::string(128, 'r')));
-  }
-  writer.Finish(0);
-  try {
-    const Recording recording = ReadRecording(path);
-    RC_ASSERT(recording.records.back().kind == RecordKind::kEnd);
-  } catch (const Error& error) {
-    RC_ASSERT(error.kind() == ErrorKind::kBadInput);
-  }
-  std::filesystem::remove(path);
+TEST(RecordingProperty, AnyRecordsAreReadOrRefused) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const std::string path = ::testing::TempDir() + "any_records.rec";
+    RecordingWriter writer(path, "");
+    writer.Add(Head(RecordKind::kMap, 0x1000, 8192));
+    const int count = test::Draw(random, 1, 19);
+    for (int i = 0; i < count; ++i) {
+      RecordHead head;
+      head.kind = static_cast<RecordKind>(random() % 14);
+      head.unit = test::Draw<uint8_t>(random, 0, 9);
+      head.function = test::DrawOf<uint16_t>(random, {0, 0, 0, 1, 300});
+      head.address =
+          test::DrawBool(random) ? test::Draw<uint64_t>(random, 0, 0x3FFF) : test::DrawWord(random);
+      head.value =
+          test::DrawBool(random) ? test::Draw<uint64_t>(random, 0, 299) : test::DrawWord(random);
+      const std::string data[] = {"", "data", std::string(128, 'r')};
+      writer.Add(head, data[random() % 3]);
+    }
+    writer.Finish(0);
+    try {
+      const Recording recording = ReadRecording(path);
+      EXPECT_EQ(recording.records.back().kind, RecordKind::kEnd);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::kBadInput) << error.what();
+    }
+    std::filesystem::remove(path);
+  });
 }
 
 TEST(OutputDataTest, SmallOutputsAreThemselvesLargeOnesADigestForEachPage) {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <functional>
 
@@ -12,6 +11,7 @@
 #include "model/contract/program_check.h"
 #include "model/contract/program_image.h"
 #include "tests/unit/model/contract/program_generator.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::program_test {
 namespace {
@@ -89,14 +89,14 @@ TEST(TokensOfSeveralUnits, AreThoseForWhichUnitsOfTwoKindsWaitOnAnyCore) {
 }
 
 TEST(ProgramImage, DecodingAnEncodedProgramGivesTheProgramAndTheSameBytes) {
-  EXPECT_TRUE(rc::check([] {
-    const Program program = RandomProgram();
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Program program = RandomProgram(random);
     const std::vector<uint8_t> image = Encode(program);
-    RC_ASSERT(image.size() % kStickBytes == 0u);
+    EXPECT_EQ(image.size() % kStickBytes, 0u);
     const Program decoded = Decode(image.data(), image.size());
     ExpectSame(program, decoded);
-    RC_ASSERT(Encode(decoded) == image);
-  }));
+    EXPECT_TRUE(Encode(decoded) == image);
+  });
 }
 
 TEST(ProgramImage, PartsLieWhereTheFormatDocumentSays) {
@@ -197,17 +197,18 @@ TEST(ProgramImage, HostileSizesAreRefusedBeforeTheyAreUsed) {
 }
 
 TEST(ProgramImage, RandomBytesBehindAGoodMagicNeverCrash) {
-  EXPECT_TRUE(rc::check([](const std::vector<uint8_t>& noise) {
+  test::ForSeeds(100, [](std::mt19937& random) {
     std::vector<uint8_t> image = Encode(Sample());
-    const auto at = *rc::gen::inRange<size_t>(4, image.size());
-    for (size_t i = 0; i < noise.size() && at + i < image.size(); ++i) image[at + i] ^= noise[i];
+    const auto at = test::Draw<size_t>(random, 4, image.size() - 1);
+    const auto end = std::min(image.size(), at + test::Draw<size_t>(random, 0, 100));
+    for (size_t i = at; i < end; ++i) image[i] ^= static_cast<uint8_t>(random());
     try {
       const Program program = Decode(image.data(), image.size());
-      RC_ASSERT(program.sections.size() == 2u);
+      EXPECT_EQ(program.sections.size(), 2u);
     } catch (const Error& error) {
-      RC_ASSERT(error.kind() == ErrorKind::kBadInput);
+      EXPECT_EQ(error.kind(), ErrorKind::kBadInput);
     }
-  }));
+  });
 }
 
 TEST(ProgramImage, ContentIsCheckedEvenWhenTheCrcIsRight) {

@@ -3,7 +3,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "base/error.h"
 #include "base/json_text.h"
 #include "tests/paths.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::stick_layout_test {
 namespace {
@@ -206,32 +206,29 @@ struct Tensor {
 
 // Rank 0..6, sizes that cross a stick now and then, any order of dimensions in memory (with gaps)
 // and in the layout, sometimes sparse.
-Tensor AnyTensor(F format) {
-  const int rank = *rc::gen::inRange(0, 7);
+Tensor AnyTensor(std::mt19937& random, F format) {
+  const int rank = test::Draw(random, 0, 6);
   Ints size(rank);
   int64_t elements = 1;
   for (int64_t& extent : size) {
-    extent = *rc::gen::weightedOneOf<int64_t>(
-        {{6, rc::gen::inRange<int64_t>(1, 5)}, {1, rc::gen::inRange<int64_t>(1, 150)}});
+    extent = test::Draw<int64_t>(random, 1, random() % 7 < 6 ? 4 : 149);
     if (elements * extent > 20000) extent = 1;
     elements *= extent;
   }
   std::vector<int> order(rank);
   std::iota(order.begin(), order.end(), 0);
-  const auto shuffled = [](std::vector<int> dims) {
-    for (size_t i = dims.size(); i > 1; --i) {
-      std::swap(dims[i - 1], dims[*rc::gen::inRange<size_t>(0, i)]);
-    }
+  const auto shuffled = [&random](std::vector<int> dims) {
+    for (size_t i = dims.size(); i > 1; --i) std::swap(dims[i - 1], dims[random() % i]);
     return dims;
   };
   Ints stride(rank);
   int64_t step = 1;
   for (const int d : shuffled(order)) {
     stride[d] = step;
-    step *= size[d] + *rc::gen::inRange<int64_t>(0, 2);
+    step *= size[d] + static_cast<int64_t>(random() % 2);
   }
   std::vector<int> dim_order = shuffled(order);
-  if (rank >= 1 && rank <= 5 && *rc::gen::inRange(0, 4) == 0) dim_order.push_back(-1);
+  if (rank >= 1 && rank <= 5 && random() % 4 == 0) dim_order.push_back(-1);
   return {MakeLayout(size, stride, format, dim_order), step};
 }
 
@@ -261,8 +258,8 @@ void ForEachElement(const StickLayout& layout, Visit visit) {
 }
 
 TEST(RunConversion, PutsEveryElementAtItsDeviceAddressAndLeavesPaddingZero) {
-  EXPECT_TRUE(rc::check([] {
-    const Tensor tensor = AnyTensor(F::kSen169Fp16);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Tensor tensor = AnyTensor(random, F::kSen169Fp16);
     std::vector<uint16_t> host(tensor.host_elements);
     for (size_t i = 0; i < host.size(); ++i)
       host[i] = HalfFromFloat(1 + static_cast<float>(i % 511));
@@ -272,39 +269,37 @@ TEST(RunConversion, PutsEveryElementAtItsDeviceAddressAndLeavesPaddingZero) {
     ForEachElement(tensor.layout, [&](int64_t at_host, int64_t at_device) {
       expected[at_device] = DlfFromHalf(host[at_host]);
     });
-    RC_ASSERT(image == expected);
-  }));
+    EXPECT_TRUE(image == expected);
+  });
+}
+
+template <typename Element>
+void ExpectRoundTrip(std::mt19937& random, F host_format, F device_format,
+                     Element (*value_of)(size_t)) {
+  const Tensor tensor = AnyTensor(random, device_format);
+  std::vector<Element> host(tensor.host_elements);
+  for (size_t i = 0; i < host.size(); ++i) host[i] = value_of(i);
+  std::vector<uint8_t> image(tensor.layout.DeviceBytes());
+  RunConversion(PlanConversion(tensor.layout, host_format, true), host.data(), image.data());
+  std::vector<Element> back(host.size(), Element{77});
+  std::vector<Element> expected = back;
+  RunConversion(PlanConversion(tensor.layout, host_format, false), image.data(), back.data());
+  ForEachElement(tensor.layout, [&](int64_t at, int64_t) { expected[at] = host[at]; });
+  EXPECT_TRUE(back == expected) << FormatName(device_format);
 }
 
 TEST(RunConversion, HostToDeviceToHostIsTheIdentityAndTouchesNothingElse) {
-  const auto round_trip = [](F host_format, F device_format, auto value_of) {
-    using Element = decltype(value_of(0));
-    const Tensor tensor = AnyTensor(device_format);
-    std::vector<Element> host(tensor.host_elements);
-    for (size_t i = 0; i < host.size(); ++i) host[i] = value_of(i);
-    std::vector<uint8_t> image(tensor.layout.DeviceBytes());
-    RunConversion(PlanConversion(tensor.layout, host_format, true), host.data(), image.data());
-    std::vector<Element> back(host.size(), Element{77});
-    std::vector<Element> expected = back;
-    RunConversion(PlanConversion(tensor.layout, host_format, false), image.data(), back.data());
-    ForEachElement(tensor.layout, [&](int64_t at, int64_t) { expected[at] = host[at]; });
-    RC_ASSERT(back == expected);
-  };
-  EXPECT_TRUE(rc::check("fp16 as SEN169", [&] {
-    round_trip(F::kIeeeFp16, F::kSen169Fp16, [](size_t i) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    ExpectRoundTrip<uint16_t>(random, F::kIeeeFp16, F::kSen169Fp16, [](size_t i) {
       return HalfFromFloat(static_cast<float>(i % 1023) - 511);  // nine fraction bits suffice
     });
-  }));
-  EXPECT_TRUE(rc::check("fp32 as fp32", [&] {
-    round_trip(F::kIeeeFp32, F::kIeeeFp32, [](size_t i) { return static_cast<float>(i) * 0.37F; });
-  }));
-  EXPECT_TRUE(rc::check("int64 as int32", [&] {
-    round_trip(F::kIeeeInt64, F::kIeeeInt32,
-               [](size_t i) { return static_cast<int64_t>(i) * 1003 - 7; });
-  }));
-  EXPECT_TRUE(rc::check("int8 as int8", [&] {
-    round_trip(F::kSenInt8, F::kSenInt8, [](size_t i) { return static_cast<int8_t>(i * 5); });
-  }));
+    ExpectRoundTrip<float>(random, F::kIeeeFp32, F::kIeeeFp32,
+                           [](size_t i) { return static_cast<float>(i) * 0.37F; });
+    ExpectRoundTrip<int64_t>(random, F::kIeeeInt64, F::kIeeeInt32,
+                             [](size_t i) { return static_cast<int64_t>(i) * 1003 - 7; });
+    ExpectRoundTrip<int8_t>(random, F::kSenInt8, F::kSenInt8,
+                            [](size_t i) { return static_cast<int8_t>(i * 5); });
+  });
 }
 
 }  // namespace

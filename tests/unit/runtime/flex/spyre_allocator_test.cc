@@ -2,7 +2,6 @@
 #include "runtime/flex/spyre_allocator.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "tests/unit/error_of.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::flex::spyre_allocator_test {
 namespace {
@@ -150,64 +150,67 @@ struct Live {
 };
 
 // Runs random allocations and frees; checks that nothing overlaps and that the books balance.
-void Exercise(SpyreAllocator& allocator) {
+void Exercise(std::mt19937& random, SpyreAllocator& allocator) {
   const uint64_t capacity = allocator.Statistics(MemoryKind::kTensor).capacity_bytes;
   std::vector<Live> live;
   uint64_t used = 0;
   uint64_t peak = 0;
-  const auto steps = *rc::gen::container<std::vector<std::pair<bool, uint32_t>>>(
-      rc::gen::pair(rc::gen::arbitrary<bool>(), rc::gen::inRange<uint32_t>(1, 20000)));
-  for (const auto& [allocate, number] : steps) {
-    if (allocate || live.empty()) {
+  for (int step = test::Draw(random, 0, 100); step > 0; --step) {
+    if (test::DrawBool(random) || live.empty()) {
+      const auto number = test::Draw<uint32_t>(random, 1, 19999);
       const uint64_t size = AlignUp(number, kStickBytes);
       const uint64_t largest = allocator.Statistics(MemoryKind::kTensor).largest_free_bytes;
       if (size > largest) {
-        RC_ASSERT_THROWS_AS(allocator.Allocate(number), Error);
+        EXPECT_THROW(allocator.Allocate(number), Error);
         continue;
       }
       live.push_back({allocator.Allocate(number), size});
       used += size;
       peak = std::max(peak, used);
     } else {
-      const size_t victim = number % live.size();
+      const size_t victim = random() % live.size();
       allocator.Free(live[victim].handle);
       used -= live[victim].size;
       live.erase(live.begin() + static_cast<std::ptrdiff_t>(victim));
     }
     const MemoryStatistics statistics = allocator.Statistics(MemoryKind::kTensor);
-    RC_ASSERT(statistics.used_bytes == used);
-    RC_ASSERT(statistics.free_bytes == capacity - used);
-    RC_ASSERT(statistics.peak_bytes == peak);
-    RC_ASSERT(statistics.live_allocations == live.size());
+    ASSERT_EQ(statistics.used_bytes, used);
+    ASSERT_EQ(statistics.free_bytes, capacity - used);
+    ASSERT_EQ(statistics.peak_bytes, peak);
+    ASSERT_EQ(statistics.live_allocations, live.size());
   }
   std::vector<std::pair<uint64_t, uint64_t>> ranges;
   for (const Live& l : live) {
-    RC_ASSERT(RawOffset(l.handle) % kStickBytes == 0);
+    EXPECT_EQ(RawOffset(l.handle) % kStickBytes, 0u);
     ranges.emplace_back(ToDeviceVirtual(l.handle), l.size);
   }
   std::sort(ranges.begin(), ranges.end());
   for (size_t i = 1; i < ranges.size(); ++i) {
-    RC_ASSERT(ranges[i - 1].first + ranges[i - 1].second <= ranges[i].first);
+    EXPECT_LE(ranges[i - 1].first + ranges[i - 1].second, ranges[i].first);
   }
   for (const Live& l : live) allocator.Free(l.handle);
 }
 
-RC_GTEST_PROP(SpyreAllocator, RegionsNeverOverlapAndCoalesceCompletely, ()) {
-  std::array<uint64_t, kRegions> regions{};
-  regions[0] = 100'096;
-  regions[4] = 50'048;
-  SpyreAllocator allocator = SpyreAllocator::Regions(regions);
-  Exercise(allocator);
-  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes == 100'096u);
-  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).fragmentation == 0);
+TEST(SpyreAllocator, RegionsNeverOverlapAndCoalesceCompletely) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    std::array<uint64_t, kRegions> regions{};
+    regions[0] = 100'096;
+    regions[4] = 50'048;
+    SpyreAllocator allocator = SpyreAllocator::Regions(regions);
+    Exercise(random, allocator);
+    EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes, 100'096u);
+    EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).fragmentation, 0);
+  });
 }
 
-RC_GTEST_PROP(SpyreAllocator, PhysicalMemoryNeverOverlapsAndCoalescesCompletely, ()) {
-  RecordingMapper mapper;
-  SpyreAllocator allocator = SpyreAllocator::Physical(200'192, 50'048, mapper);
-  Exercise(allocator);
-  RC_ASSERT(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes == 150'144u);
-  RC_ASSERT(mapper.mapped.empty());
+TEST(SpyreAllocator, PhysicalMemoryNeverOverlapsAndCoalescesCompletely) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    RecordingMapper mapper;
+    SpyreAllocator allocator = SpyreAllocator::Physical(200'192, 50'048, mapper);
+    Exercise(random, allocator);
+    EXPECT_EQ(allocator.Statistics(MemoryKind::kTensor).largest_free_bytes, 150'144u);
+    EXPECT_TRUE(mapper.mapped.empty());
+  });
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 #include "runtime/spyre/tile_launcher.h"
 
 #include <gmock/gmock.h>
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
@@ -11,6 +11,7 @@
 #include "runtime/spyre/launch_kernel.h"
 #include "runtime/spyre/tensor_copy.h"
 #include "tests/unit/error_of.h"
+#include "tests/unit/random_cases.h"
 #include "tests/unit/runtime/spyre/fake_tile_kernels.h"
 
 namespace spyre::runtime::tile_launcher_test {
@@ -227,21 +228,22 @@ TEST(LaunchKernel, WholeLaunchOfAnInterleavedTensorIsRefused) {
 
 // Any shape, tile, order and way to treat what remains, in one piece or in chunks: the bits of a
 // launch that is not tiled.
-RC_GTEST_PROP(TileLauncher, EveryWayOfTilingGivesTheUntiledResult, ()) {
-  const Shape tile = {*rc::gen::inRange<int64_t>(1, 5), *rc::gen::element<int64_t>(64, 128)};
-  const Shape size = {*rc::gen::inRange<int64_t>(1, 10), *rc::gen::inRange<int64_t>(1, 300)};
-  LaunchOptions options;
-  options.order = *rc::gen::element(std::vector<std::string>{}, std::vector<std::string>{"cols"},
-                                    std::vector<std::string>{"cols", "rows"});
-  options.remainder = *rc::gen::element(Remainder::kPad, Remainder::kKernel);
-  const bool chunks = size[1] > tile[1] && *rc::gen::arbitrary<bool>();
-  Bench bench(*rc::gen::element<driver::FunctionId>(0, 1));
-  const KernelSet kernels = bench.Kernels(tile, size);
-  const SpyreTensor a = bench.Input(size, chunks ? 2 : 1, tile[1]);
-  const SpyreTensor out = AllocateTensor(*bench.context, LayoutOf(size));
-  LaunchKernel(*bench.stream, kernels, {a, out}, options);
-  const std::vector<uint16_t> result = bench.ToHost(out);
-  RC_ASSERT(result == bench.Untiled(size));
+TEST(TileLauncher, EveryWayOfTilingGivesTheUntiledResult) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Shape tile = {test::Draw<int64_t>(random, 1, 4), random() % 2 == 0 ? 64 : 128};
+    const Shape size = {test::Draw<int64_t>(random, 1, 9), test::Draw<int64_t>(random, 1, 299)};
+    LaunchOptions options;
+    const std::vector<std::string> orders[] = {{}, {"cols"}, {"cols", "rows"}};
+    options.order = orders[random() % 3];
+    options.remainder = test::DrawOf(random, {Remainder::kPad, Remainder::kKernel});
+    const bool chunks = size[1] > tile[1] && test::DrawBool(random);
+    Bench bench(static_cast<driver::FunctionId>(random() % 2));
+    const KernelSet kernels = bench.Kernels(tile, size);
+    const SpyreTensor a = bench.Input(size, chunks ? 2 : 1, tile[1]);
+    const SpyreTensor out = AllocateTensor(*bench.context, LayoutOf(size));
+    LaunchKernel(*bench.stream, kernels, {a, out}, options);
+    EXPECT_TRUE(bench.ToHost(out) == bench.Untiled(size));
+  });
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include "runtime/spyre/tiling.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::runtime::tiling_test {
 namespace {
@@ -314,45 +314,47 @@ TEST(Tiling, WrongNumberRankFormatAndStridesAreRefused) {
 
 // The valid parts of the tiles are disjoint and cover the tensor, in any order: every stick of the
 // device image belongs to exactly one.
-RC_GTEST_PROP(Tiling, TilesPartitionTheTensor, ()) {
-  const int64_t rows = *rc::gen::inRange<int64_t>(1, 5);
-  const int64_t columns = *rc::gen::inRange<int64_t>(1, 4);
-  SpyreCompute compute;
-  compute.expected_input_shapes = {{rows, columns * 64}};
-  compute.dimension_names = {{"rows", "cols"}};
-  const std::vector<int64_t> shape = {*rc::gen::inRange<int64_t>(1, 20),
-                                      *rc::gen::inRange<int64_t>(1, 800)};
-  const SpyreTensor tensor = Tensor(shape);
-  LaunchOptions options = With(Remainder::kKernel);
-  options.order = *rc::gen::element(std::vector<std::string>{}, std::vector<std::string>{"rows"},
-                                    std::vector<std::string>{"cols", "rows"});
-  TileKernels kernels;
-  for (const int64_t r : {rows, shape[0] % rows}) {
-    for (const int64_t c : {columns * 64, shape[1] % (columns * 64)}) {
-      if (r == 0 || c == 0) continue;
-      SpyreCompute rest = compute;
-      rest.expected_input_shapes = {{r, c}};
-      kernels.remainders.emplace_back(rest);
-    }
-  }
-  const TilingPlan plan = PlanTiling(compute, {tensor}, options, kernels);
-  std::vector<int> covered(tensor.size_bytes / 128, 0);
-  for (int64_t i = 0; i < plan.size(); ++i) {
-    const Tile tile = plan[i];
-    const std::vector<int64_t>& valid =
-        tile.remainder < 0 ? compute.expected_input_shapes[0]
-                           : kernels.remainders[static_cast<size_t>(tile.remainder)]
-                                 .compute()
-                                 ->expected_input_shapes[0];
-    for (int64_t r = 0; r < valid[0]; ++r) {
-      for (int64_t c = 0; c < (valid[1] + 63) / 64; ++c) {
-        const int64_t at = tile.arguments[0].offset + r * tensor.layout.DeviceByteStride(0) +
-                           c * tensor.layout.DeviceByteStride(1);
-        ++covered.at(static_cast<size_t>(at / 128));
+TEST(Tiling, TilesPartitionTheTensor) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto rows = test::Draw<int64_t>(random, 1, 4);
+    const auto columns = test::Draw<int64_t>(random, 1, 3);
+    SpyreCompute compute;
+    compute.expected_input_shapes = {{rows, columns * 64}};
+    compute.dimension_names = {{"rows", "cols"}};
+    const std::vector<int64_t> shape = {test::Draw<int64_t>(random, 1, 19),
+                                        test::Draw<int64_t>(random, 1, 799)};
+    const SpyreTensor tensor = Tensor(shape);
+    LaunchOptions options = With(Remainder::kKernel);
+    const std::vector<std::string> orders[] = {{}, {"rows"}, {"cols", "rows"}};
+    options.order = orders[random() % 3];
+    TileKernels kernels;
+    for (const int64_t r : {rows, shape[0] % rows}) {
+      for (const int64_t c : {columns * 64, shape[1] % (columns * 64)}) {
+        if (r == 0 || c == 0) continue;
+        SpyreCompute rest = compute;
+        rest.expected_input_shapes = {{r, c}};
+        kernels.remainders.emplace_back(rest);
       }
     }
-  }
-  RC_ASSERT(covered == std::vector<int>(covered.size(), 1));
+    const TilingPlan plan = PlanTiling(compute, {tensor}, options, kernels);
+    std::vector<int> covered(tensor.size_bytes / 128, 0);
+    for (int64_t i = 0; i < plan.size(); ++i) {
+      const Tile tile = plan[i];
+      const std::vector<int64_t>& valid =
+          tile.remainder < 0 ? compute.expected_input_shapes[0]
+                             : kernels.remainders[static_cast<size_t>(tile.remainder)]
+                                   .compute()
+                                   ->expected_input_shapes[0];
+      for (int64_t r = 0; r < valid[0]; ++r) {
+        for (int64_t c = 0; c < (valid[1] + 63) / 64; ++c) {
+          const int64_t at = tile.arguments[0].offset + r * tensor.layout.DeviceByteStride(0) +
+                             c * tensor.layout.DeviceByteStride(1);
+          ++covered.at(static_cast<size_t>(at / 128));
+        }
+      }
+    }
+    EXPECT_TRUE(covered == std::vector<int>(covered.size(), 1));
+  });
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <algorithm>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/ir.h"
 #include "tests/paths.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::bundle_mlir_test {
 namespace {
@@ -288,10 +288,10 @@ TEST(BundleMlir, LoopsAreNumberedDepthFirst) {
 
 class AnyBundle {
  public:
-  explicit AnyBundle(bool arguments) {
+  AnyBundle(std::mt19937& random, bool arguments) : random_(random) {
     if (!arguments) return;
-    if (*rc::gen::arbitrary<bool>()) bundle_.arguments = {{BundleArgument::Kind::kPool, "pool"}};
-    const int tensors = *rc::gen::inRange(1, 4);
+    if (test::DrawBool(random)) bundle_.arguments = {{BundleArgument::Kind::kPool, "pool"}};
+    const int tensors = test::Draw(random, 1, 3);
     for (int i = 0; i < tensors; ++i) {
       bundle_.arguments.push_back({BundleArgument::Kind::kTensor, "arg_" + std::to_string(i)});
     }
@@ -305,10 +305,10 @@ class AnyBundle {
  private:
   std::vector<BundleNode> Nodes(size_t depth) {
     std::vector<BundleNode> nodes;
-    const int count = *rc::gen::inRange(1, 4);
+    const int count = test::Draw(random_, 1, 3);
     for (int i = 0; i < count; ++i) {
-      if (depth < 3 && *rc::gen::inRange(0, 3) == 0) {
-        nodes.emplace_back(BundleLoop{*rc::gen::inRange<int64_t>(1, 9), -1, Nodes(depth + 1)});
+      if (depth < 3 && random_() % 3 == 0) {
+        nodes.emplace_back(BundleLoop{test::Draw<int64_t>(random_, 1, 8), -1, Nodes(depth + 1)});
       } else {
         nodes.emplace_back(Execute(depth));
       }
@@ -320,57 +320,59 @@ class AnyBundle {
     BundleExecute execute;
     execute.dsc = static_cast<int>(bundle_.files.size());
     bundle_.files.push_back("sdsc_" + std::to_string(execute.dsc) + ".json");
-    const int symbols = *rc::gen::inRange(0, 5);
+    const int symbols = test::Draw(random_, 0, 4);
     for (int i = 0; i < symbols; ++i) {
       AddressExpression address;
       if (!bundle_.arguments.empty()) {
-        address.argument = *rc::gen::inRange(0, static_cast<int>(bundle_.arguments.size()));
+        address.argument = static_cast<int>(random_() % bundle_.arguments.size());
       }
-      address.constant = 128 * *rc::gen::inRange<int64_t>(0, 5);
+      address.constant = 128 * test::Draw<int64_t>(random_, 0, 4);
       for (size_t level = 0; level < depth; ++level) {
-        address.loop_stride.push_back(128 * *rc::gen::inRange<int64_t>(0, 3));
+        address.loop_stride.push_back(128 * test::Draw<int64_t>(random_, 0, 2));
       }
       execute.symbols[next_id_--] = address;
     }
     return execute;
   }
 
+  std::mt19937& random_;
   Bundle bundle_;
   int64_t next_id_ = -1;
 };
 
-void RequireSame(const std::vector<BundleNode>& read, const std::vector<BundleNode>& written) {
-  RC_ASSERT(read.size() == written.size());
+void ExpectSame(const std::vector<BundleNode>& read, const std::vector<BundleNode>& written) {
+  ASSERT_EQ(read.size(), written.size());
   for (size_t i = 0; i < read.size(); ++i) {
-    RC_ASSERT(read[i].index() == written[i].index());
+    ASSERT_EQ(read[i].index(), written[i].index());
     if (const auto* loop = std::get_if<BundleLoop>(&written[i])) {
-      RC_ASSERT(std::get<BundleLoop>(read[i]).count == loop->count);
-      RequireSame(std::get<BundleLoop>(read[i]).body, loop->body);
+      EXPECT_EQ(std::get<BundleLoop>(read[i]).count, loop->count);
+      ExpectSame(std::get<BundleLoop>(read[i]).body, loop->body);
       continue;
     }
     const auto& symbols = std::get<BundleExecute>(read[i]).symbols;
     const auto& expected = std::get<BundleExecute>(written[i]).symbols;
-    RC_ASSERT(symbols.size() == expected.size());
+    EXPECT_EQ(symbols.size(), expected.size());
     for (const auto& [id, address] : expected) {
       const AddressExpression& other = symbols.at(id);
-      RC_ASSERT(other.argument == address.argument);
-      RC_ASSERT(other.constant == address.constant);
-      RC_ASSERT(other.loop_stride == address.loop_stride);
+      EXPECT_EQ(other.argument, address.argument);
+      EXPECT_EQ(other.constant, address.constant);
+      EXPECT_TRUE(other.loop_stride == address.loop_stride);
     }
   }
 }
 
 TEST(BundleMlir, WhatIsWrittenIsReadBackAsTheSameAddressesInTheSameLoops) {
-  rc::check([](bool arguments) {
-    const Bundle bundle = AnyBundle(arguments).Make();
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const bool arguments = test::DrawBool(random);
+    const Bundle bundle = AnyBundle(random, arguments).Make();
     const BundleDialect dialect =
         arguments ? BundleDialect::kSymbolicArguments : BundleDialect::kSymbolicConstants;
     const std::string text = BundleMlir(bundle, dialect);
     const Bundle read = ParseBundleMlir(text, "bundle.mlir");
-    RC_ASSERT(read.files == bundle.files);
-    RC_ASSERT(read.arguments.size() == bundle.arguments.size());
-    RequireSame(read.body, bundle.body);
-    RC_ASSERT(BundleMlir(read, dialect) == text);
+    EXPECT_TRUE(read.files == bundle.files);
+    EXPECT_EQ(read.arguments.size(), bundle.arguments.size());
+    ExpectSame(read.body, bundle.body);
+    EXPECT_EQ(BundleMlir(read, dialect), text);
   });
 }
 

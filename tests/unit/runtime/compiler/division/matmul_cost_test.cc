@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <nlohmann/json.hpp>
 
@@ -14,6 +13,7 @@
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/division/matmul_on_ring.h"
 #include "tests/paths.h"
+#include "tests/unit/random_cases.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler::matmul_cost_test {
@@ -117,21 +117,21 @@ TEST(MatmulCost, RefusesCoreCountsOutside1To32) {
 }
 
 TEST(MatmulCost, SplitsCutWholeSticksIntoEqualPartsOnNoMoreCoresThanThereAre) {
-  EXPECT_TRUE(rc::check([] {
-    const auto batch = *rc::gen::inRange<int64_t>(1, 9);
-    const auto m = *rc::gen::inRange<int64_t>(1, 300);
-    const auto n = *rc::gen::inRange<int64_t>(1, 5000);
-    const auto k = *rc::gen::inRange<int64_t>(2, 5000);
-    const auto cores = *rc::gen::inRange(1, kMaxCores + 1);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto batch = test::Draw<int64_t>(random, 1, 8);
+    const auto m = test::Draw<int64_t>(random, 1, 299);
+    const auto n = test::Draw<int64_t>(random, 1, 4999);
+    const auto k = test::Draw<int64_t>(random, 2, 4999);
+    const auto cores = test::Draw(random, 1, kMaxCores);
     const OpIr op = BatchMatmul(batch, m, k, n);
     const WorkDivision division = DivideWork(op, cores, true, SplitRule::kCost, {});
-    RC_ASSERT(division.cores_used <= cores);
-    RC_ASSERT(batch % division.splits[0] == 0);
-    RC_ASSERT(m % division.splits[1] == 0);
-    RC_ASSERT((n + 63) / 64 % division.splits[2] == 0);
-    RC_ASSERT((k + 63) / 64 % division.splits[3] == 0);
-    RC_ASSERT(division.slice.size() == static_cast<size_t>(division.cores_used));
-  }));
+    EXPECT_LE(division.cores_used, cores);
+    EXPECT_EQ(batch % division.splits[0], 0);
+    EXPECT_EQ(m % division.splits[1], 0);
+    EXPECT_EQ((n + 63) / 64 % division.splits[2], 0);
+    EXPECT_EQ((k + 63) / 64 % division.splits[3], 0);
+    EXPECT_EQ(division.slice.size(), static_cast<size_t>(division.cores_used));
+  });
 }
 
 TEST(MatmulCost, EveryCoreReachesNoMoreThan256MiB) {

@@ -5,7 +5,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,6 +13,7 @@
 
 #include "model/contract/memory_map.h"
 #include "runtime/compiler/ir/ir_json.h"
+#include "tests/unit/random_cases.h"
 #include "tests/unit/runtime/compiler/op_ir_fixture.h"
 
 namespace spyre::compiler::work_division_test {
@@ -28,20 +28,20 @@ int Product(const std::vector<int>& splits) {
 }
 
 TEST(DeviceCoordinates, WalkTheSameElementsAsTheLayoutPlacesThere) {
-  EXPECT_TRUE(rc::check([] {
-    const auto rank = *rc::gen::inRange<size_t>(1, 4);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto rank = test::Draw<size_t>(random, 1, 3);
     std::vector<int64_t> size(rank);
-    for (int64_t& s : size) s = *rc::gen::element<int64_t>(1, 2, 3, 64, 65, 128, 200);
+    for (int64_t& s : size) s = test::DrawOf<int64_t>(random, {1, 2, 3, 64, 65, 128, 200});
     const StickLayout layout = DefaultLayout(size, DataFormat::kSen169Fp16);
     std::vector<LoopVariable> loops;
     IndexExpression index{0, ContiguousStrides(size)};
     std::vector<int64_t> at(rank);
     for (size_t d = 0; d < rank; ++d) {
       loops.push_back({"d" + std::to_string(d), size[d]});
-      at[d] = *rc::gen::inRange<int64_t>(0, size[d]);
+      at[d] = test::Draw<int64_t>(random, 0, size[d] - 1);
     }
     const std::vector<Coordinate> coordinates = DeviceCoordinates(layout, index, loops);
-    RC_ASSERT(IsStickCoordinate(coordinates.back(), 64));
+    EXPECT_TRUE(IsStickCoordinate(coordinates.back(), 64));
     // The device address by coordinates against the one by the layout's strides, in elements.
     int64_t by_coordinates = 0;
     for (size_t d = 0; d < coordinates.size(); ++d) {
@@ -53,8 +53,8 @@ TEST(DeviceCoordinates, WalkTheSameElementsAsTheLayoutPlacesThere) {
       by_layout += (stick ? at[d] / 64 : at[d]) * layout.DeviceByteStride(static_cast<int>(d)) / 2;
       if (stick) by_layout += at[d] % 64;
     }
-    RC_ASSERT(by_coordinates == by_layout);
-  }));
+    EXPECT_EQ(by_coordinates, by_layout);
+  });
 }
 
 TEST(DeviceCoordinates, OnlyWholeSticksAreStickCoordinates) {
@@ -68,26 +68,27 @@ TEST(DeviceCoordinates, OnlyWholeSticksAreStickCoordinates) {
 }
 
 TEST(WorkDivision, EveryPieceOfWorkIsDoneByExactlyOneCore) {
-  EXPECT_TRUE(rc::check([] {
-    const auto m = *rc::gen::inRange<int64_t>(1, 300);
-    const auto n = 64 * *rc::gen::inRange<int64_t>(1, 80);
-    const auto k = 64 * *rc::gen::inRange<int64_t>(1, 80);
-    const auto cores = *rc::gen::inRange(1, kMaxCores + 1);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto m = test::Draw<int64_t>(random, 1, 299);
+    const auto n = 64 * test::Draw<int64_t>(random, 1, 79);
+    const auto k = 64 * test::Draw<int64_t>(random, 1, 79);
+    const auto cores = test::Draw(random, 1, kMaxCores);
     const OpIr op = Matmul(m, k, n);
-    const WorkDivision division = DivideWork(op, cores, *rc::gen::arbitrary<bool>());
-    RC_ASSERT(division.cores_used <= cores);
-    RC_ASSERT(division.slice.size() == static_cast<size_t>(division.cores_used));
-    RC_ASSERT(Product(division.splits) == division.cores_used);
-    RC_ASSERT(m % division.splits[0] == 0);
-    RC_ASSERT(n / 64 % division.splits[1] == 0);
-    RC_ASSERT(k / 64 % division.splits[2] == 0);
+    const WorkDivision division = DivideWork(op, cores, test::DrawBool(random));
+    EXPECT_LE(division.cores_used, cores);
+    EXPECT_EQ(division.slice.size(), static_cast<size_t>(division.cores_used));
+    EXPECT_EQ(Product(division.splits), division.cores_used);
+    EXPECT_EQ(m % division.splits[0], 0);
+    EXPECT_EQ(n / 64 % division.splits[1], 0);
+    EXPECT_EQ(k / 64 % division.splits[2], 0);
     std::vector<std::vector<int>> slices = division.slice;
     std::sort(slices.begin(), slices.end());
-    RC_ASSERT(std::unique(slices.begin(), slices.end()) == slices.end());
+    EXPECT_TRUE(std::unique(slices.begin(), slices.end()) == slices.end());
     for (const auto& row : slices) {
-      for (size_t i = 0; i < row.size(); ++i) RC_ASSERT(row[i] >= 0 && row[i] < division.splits[i]);
+      for (size_t i = 0; i < row.size(); ++i)
+        EXPECT_TRUE(row[i] >= 0 && row[i] < division.splits[i]) << row[i];
     }
-  }));
+  });
 }
 
 TEST(WorkDivision, ASpanOfExactly256MiBIsLegalAndOneStickMoreIsNot) {

@@ -4,7 +4,7 @@
 #include "runtime/compiler/front_end/bmm_padding.h"
 
 #include <gmock/gmock.h>
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
@@ -13,6 +13,7 @@
 #include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/graph_form/graph_form.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::bmm_padding_test {
 namespace {
@@ -135,17 +136,19 @@ TEST(BmmPadding, TheVerifierRefusesAnOperationThatWritesBehindItsBuffer) {
 }
 
 // Whatever the sizes: every row of the buffer is written once, and its rows are whole sticks.
-RC_GTEST_PROP(BmmPaddingOfRandomSizes, WritesEveryRowOnce, ()) {
-  const auto k = *rc::gen::inRange<int64_t>(2, 400);
-  const FrontEndResult graph = Padded(List(k));
-  std::vector<int> writes(static_cast<size_t>((k + 63) / 64 * 64), 0);
-  for (const GraphOp& op : graph.graph.ops) {
-    if (op.layout.target != "padded_z") continue;
-    for (int64_t row = 0; row < op.ranges[0].number(); ++row)
-      ++writes.at(static_cast<size_t>(op.layout.offset[0] + row));
-    RC_ASSERT((op.reads[0].buffer == "0") == (op.layout.offset[0] == k));
-  }
-  RC_ASSERT(AllFit(writes, [&](int times) { return times == (k % 64 == 0 ? 0 : 1); }));
+TEST(BmmPaddingOfRandomSizes, WritesEveryRowOnce) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto k = test::Draw<int64_t>(random, 2, 399);
+    const FrontEndResult graph = Padded(List(k));
+    std::vector<int> writes(static_cast<size_t>((k + 63) / 64 * 64), 0);
+    for (const GraphOp& op : graph.graph.ops) {
+      if (op.layout.target != "padded_z") continue;
+      for (int64_t row = 0; row < op.ranges[0].number(); ++row)
+        ++writes.at(static_cast<size_t>(op.layout.offset[0] + row));
+      EXPECT_EQ(op.reads[0].buffer == "0", op.layout.offset[0] == k);
+    }
+    EXPECT_TRUE(AllFit(writes, [&](int times) { return times == (k % 64 == 0 ? 0 : 1); })) << k;
+  });
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include "runtime/compiler/front_end/chunking.h"
 
 #include <gmock/gmock.h>
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -14,6 +14,7 @@
 #include "runtime/compiler/front_end/pipeline.h"
 #include "runtime/compiler/front_end/verify.h"
 #include "runtime/compiler/graph_form/graph_form.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::chunking_test {
 namespace {
@@ -153,21 +154,23 @@ TEST(Chunking, IsInTheFormOfTheGraphWhichReadsBack) {
 }
 
 // Whatever the sizes: the chunks follow each other and cover the result once.
-RC_GTEST_PROP(ChunkingOfRandomSizes, CoversTheResultOnce, ()) {
-  const auto rows = *rc::gen::inRange<int64_t>(1, 300);
-  const auto columns = *rc::gen::inRange<int64_t>(1, 1000);
-  const FrontEndResult graph = Chunked(List({{"R", rows}, {"C", columns}}, kExp),
-                                       Limit(*rc::gen::inRange<int64_t>(128, 200'000)));
-  std::vector<int> writes(static_cast<size_t>(rows * columns), 0);
-  for (const GraphOp& op : graph.graph.ops) {
-    if (!op.IsComputed()) continue;
-    const bool whole = op.layout.offset.empty();
-    for (int64_t r = 0; r < op.ranges[0].number(); ++r)
-      for (int64_t c = 0; c < op.ranges[1].number(); ++c)
-        ++writes.at(static_cast<size_t>((r + (whole ? 0 : op.layout.offset[0])) * columns + c +
-                                        (whole ? 0 : op.layout.offset[1])));
-  }
-  RC_ASSERT(AllFit(writes, [](int times) { return times == 1; }));
+TEST(ChunkingOfRandomSizes, CoversTheResultOnce) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto rows = test::Draw<int64_t>(random, 1, 299);
+    const auto columns = test::Draw<int64_t>(random, 1, 999);
+    const FrontEndResult graph = Chunked(List({{"R", rows}, {"C", columns}}, kExp),
+                                         Limit(test::Draw<int64_t>(random, 128, 199'999)));
+    std::vector<int> writes(static_cast<size_t>(rows * columns), 0);
+    for (const GraphOp& op : graph.graph.ops) {
+      if (!op.IsComputed()) continue;
+      const bool whole = op.layout.offset.empty();
+      for (int64_t r = 0; r < op.ranges[0].number(); ++r)
+        for (int64_t c = 0; c < op.ranges[1].number(); ++c)
+          ++writes.at(static_cast<size_t>((r + (whole ? 0 : op.layout.offset[0])) * columns + c +
+                                          (whole ? 0 : op.layout.offset[1])));
+    }
+    EXPECT_TRUE(AllFit(writes, [](int times) { return times == 1; }));
+  });
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <limits>
 
 #include "base/error.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::expression_test {
 namespace {
@@ -117,25 +117,24 @@ TEST(Expression, DeepNestingIsRefusedInEveryForm) {
   EXPECT_EQ(Value("1" + repeat(" + 1", 100'000)), 100'001);
 }
 
-Expression Any(int depth) {
+Expression Any(std::mt19937& random, int depth) {
   using Kind = Expression::Kind;
   Expression e;
-  e.kind = static_cast<Kind>(depth == 0 ? *rc::gen::inRange(0, 2) : *rc::gen::inRange(0, 7));
-  if (e.kind == Kind::kNumber) e.number = *rc::gen::arbitrary<int64_t>();
-  if (e.kind == Kind::kSymbol) e.symbol = *rc::gen::element<std::string>("c0", "_t", "z9");
+  e.kind = static_cast<Kind>(random() % (depth == 0 ? 2 : 7));
+  if (e.kind == Kind::kNumber) e.number = static_cast<int64_t>(test::DrawWord(random));
+  if (e.kind == Kind::kSymbol) e.symbol = test::DrawOf(random, {"c0", "_t", "z9"});
   const int count = e.kind == Kind::kFloor                            ? 1
                     : e.kind == Kind::kDivide || e.kind == Kind::kMod ? 2
-                    : e.kind >= Kind::kAdd                            ? *rc::gen::inRange(2, 4)
+                    : e.kind >= Kind::kAdd                            ? test::Draw(random, 2, 3)
                                                                       : 0;
-  for (int i = 0; i < count; ++i) e.operands.push_back(Any(depth - 1));
+  for (int i = 0; i < count; ++i) e.operands.push_back(Any(random, depth - 1));
   return e;
 }
 
 TEST(Expression, TextReadsBackAsTheSameTree) {
-  rc::check("any tree", [] {
-    const Expression e = Any(*rc::gen::inRange(0, 5));
-    RC_LOG() << ToString(e);
-    RC_ASSERT(Equal(ParseExpression(ToString(e)), e));
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Expression e = Any(random, test::Draw(random, 0, 4));
+    EXPECT_TRUE(Equal(ParseExpression(ToString(e)), e)) << ToString(e);
   });
 }
 

@@ -2,11 +2,11 @@
 #include "runtime/compiler/ir/extent.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <limits>
 
 #include "base/error.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::extent_test {
 namespace {
@@ -59,30 +59,30 @@ TEST(Extent, StridesAreRowMajor) {
 }
 
 // Any sum of products of two symbols with small factors.
-Extent AnyExtent() {
+Extent AnyExtent(std::mt19937& random) {
   Extent sum;
-  const int terms = *rc::gen::inRange(0, 4);
+  const int terms = test::Draw(random, 0, 3);
   for (int i = 0; i < terms; ++i) {
-    Extent term = *rc::gen::inRange<int64_t>(1, 50);
-    if (*rc::gen::arbitrary<bool>()) term = term * Extent::Symbol("s0");
-    if (*rc::gen::arbitrary<bool>()) term = term / Extent::Symbol("s1");
-    sum = sum + term / *rc::gen::inRange<int64_t>(1, 9);
+    Extent term = test::Draw<int64_t>(random, 1, 49);
+    if (test::DrawBool(random)) term = term * Extent::Symbol("s0");
+    if (test::DrawBool(random)) term = term / Extent::Symbol("s1");
+    sum = sum + term / test::Draw<int64_t>(random, 1, 8);
   }
   return sum;
 }
 
 TEST(Extent, TextOfAnyExtentIsReadBackAsTheSame) {
-  rc::check([] {
-    const Extent extent = AnyExtent();
-    RC_ASSERT(Extent::Parse(extent.ToString()) == extent);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Extent extent = AnyExtent(random);
+    EXPECT_TRUE(Extent::Parse(extent.ToString()) == extent) << extent.ToString();
   });
 }
 
 TEST(Extent, AnyExtentIsItselfAfterDividingAndMultiplying) {
-  rc::check([] {
-    const Extent extent = AnyExtent();
-    const Extent by = Extent::Symbol("s1") * *rc::gen::inRange<int64_t>(1, 9);
-    RC_ASSERT(extent / by * by == extent);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const Extent extent = AnyExtent(random);
+    const Extent by = Extent::Symbol("s1") * test::Draw<int64_t>(random, 1, 8);
+    EXPECT_TRUE(extent / by * by == extent) << extent.ToString() << " by " << by.ToString();
   });
 }
 

@@ -4,7 +4,7 @@
 #include "runtime/compiler/list/dead_code.h"
 
 #include <gmock/gmock.h>
-#include <rapidcheck/gtest.h>
+#include <gtest/gtest.h>
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -12,6 +12,7 @@
 
 #include "base/ranges.h"
 #include "runtime/compiler/front_end/pipeline.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::dead_code_test {
 namespace {
@@ -96,39 +97,39 @@ TEST(DeadCode, AnInputThatOnlyDeadOperationsReadIsNoArgumentOfTheKernel) {
   EXPECT_THAT(names, ElementsAre("x", "y"));
 }
 
-RC_GTEST_PROP(DeadCodeOfRandomLists, IsWhatNoOutputIsReachedFrom, ()) {
-  const int count = *rc::gen::inRange(1, 12);
-  Json ops = Json::array();
-  std::vector<std::string> names = {"x"};
-  std::vector<std::set<std::string>> reads;
-  for (int i = 0; i < count; ++i) {
-    const auto a = *rc::gen::elementOf(names);
-    const auto b = *rc::gen::elementOf(names);
-    const std::string output = "t" + std::to_string(i);
-    ops.push_back(Op("add", {a, b}, output.c_str()));
-    reads.push_back({a, b});
-    names.push_back(output);
-  }
-  const auto outputs = *rc::gen::unique<std::vector<std::string>>(
-      *rc::gen::inRange(1, count + 1),
-      rc::gen::elementOf(std::vector<std::string>(names.begin() + 1, names.end())));
-  // Forward from each operation, which shares nothing with the walk back from the outputs.
-  const std::function<bool(int)> reaches = [&](int op) {
-    const std::string name = "t" + std::to_string(op);
-    for (const std::string& output : outputs)
-      if (output == name) return true;
-    for (int reader = op + 1; reader < count; ++reader)
-      if (reads[static_cast<size_t>(reader)].count(name) != 0 && reaches(reader)) return true;
-    return false;
-  };
-  Json value = {{"dims", {{"A", 64}}},
-                {"tensors", {{{"name", "x"}, {"dims", {"A"}}}}},
-                {"ops", ops},
-                {"outputs", outputs}};
-  if (reads.end() == FindIf(reads, [](const auto& read) { return read.count("x") != 0; }))
-    RC_DISCARD();
-  const std::vector<bool> live = LiveOperations(ReadNamedGraph(value));
-  for (int op = 0; op < count; ++op) RC_ASSERT(live[static_cast<size_t>(op)] == reaches(op));
+TEST(DeadCodeOfRandomLists, IsWhatNoOutputIsReachedFrom) {
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const int count = test::Draw(random, 1, 11);
+    Json ops = Json::array();
+    std::vector<std::string> names = {"x"};
+    std::vector<std::set<std::string>> reads;
+    for (int i = 0; i < count; ++i) {
+      const std::string a = names[random() % names.size()];
+      const std::string b = names[random() % names.size()];
+      const std::string output = "t" + std::to_string(i);
+      ops.push_back(Op("add", {a, b}, output.c_str()));
+      reads.push_back({a, b});
+      names.push_back(output);
+    }
+    std::vector<std::string> outputs(names.begin() + 1, names.end());
+    for (size_t i = outputs.size(); i > 1; --i) std::swap(outputs[i - 1], outputs[random() % i]);
+    outputs.resize(test::Draw<size_t>(random, 1, outputs.size()));
+    // Forward from each operation, which shares nothing with the walk back from the outputs.
+    const std::function<bool(int)> reaches = [&](int op) {
+      const std::string name = "t" + std::to_string(op);
+      for (const std::string& output : outputs)
+        if (output == name) return true;
+      for (int reader = op + 1; reader < count; ++reader)
+        if (reads[static_cast<size_t>(reader)].count(name) != 0 && reaches(reader)) return true;
+      return false;
+    };
+    const Json value = {{"dims", {{"A", 64}}},
+                        {"tensors", {{{"name", "x"}, {"dims", {"A"}}}}},
+                        {"ops", ops},
+                        {"outputs", outputs}};
+    const std::vector<bool> live = LiveOperations(ReadNamedGraph(value));
+    for (int op = 0; op < count; ++op) EXPECT_EQ(live[static_cast<size_t>(op)], reaches(op)) << op;
+  });
 }
 
 }  // namespace

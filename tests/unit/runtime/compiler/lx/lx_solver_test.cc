@@ -4,10 +4,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include "runtime/compiler/ir/ir.h"
 #include "runtime/compiler/lx/pool_planning.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::lx_solver_test {
 namespace {
@@ -156,29 +156,31 @@ TEST(LxSolvers, AnUnknownNameIsAValueError) {
 }
 
 TEST(LxSolvers, BuffersThatLiveTogetherNeverOverlapAndStayWithinTheCapacity) {
-  EXPECT_TRUE(rc::check([] {
-    const auto capacity = *rc::gen::inRange<int64_t>(0, 5000);
-    const auto alignment = *rc::gen::element<int64_t>(1, 64, 128);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto capacity = test::Draw<int64_t>(random, 0, 4999);
+    const auto alignment = test::DrawOf<int64_t>(random, {1, 64, 128});
     std::vector<LxBuffer> buffers;
-    for (int i = *rc::gen::inRange(0, 12); i > 0; --i) {
-      const auto start = *rc::gen::inRange<int64_t>(0, 8);
-      const auto end = start + *rc::gen::inRange<int64_t>(1, 6);
-      buffers.push_back(Buffer(std::to_string(i), *rc::gen::inRange<int64_t>(1, 1500), start, end));
+    for (int i = test::Draw(random, 0, 11); i > 0; --i) {
+      const auto start = test::Draw<int64_t>(random, 0, 7);
+      const auto end = start + test::Draw<int64_t>(random, 1, 5);
+      const auto size = test::Draw<int64_t>(random, 1, 1499);
+      buffers.push_back(Buffer(std::to_string(i), size, start, end));
     }
     for (const LxSolver solver : {LxSolver::kGreedy, LxSolver::kFirstFit, LxSolver::kBestFit}) {
       const std::vector<int64_t> at = Place(solver, buffers, capacity, alignment);
       for (size_t i = 0; i < at.size(); ++i) {
         if (at[i] == kNowhere) continue;
-        RC_ASSERT(at[i] % alignment == 0 && at[i] + buffers[i].size <= capacity);
+        EXPECT_EQ(at[i] % alignment, 0);
+        EXPECT_LE(at[i] + buffers[i].size, capacity);
         for (size_t j = 0; j < i; ++j) {
           const bool together =
               buffers[i].start < buffers[j].end && buffers[j].start < buffers[i].end;
           if (at[j] == kNowhere || !together) continue;
-          RC_ASSERT(at[i] + buffers[i].size <= at[j] || at[j] + buffers[j].size <= at[i]);
+          EXPECT_TRUE(at[i] + buffers[i].size <= at[j] || at[j] + buffers[j].size <= at[i]);
         }
       }
     }
-  }));
+  });
 }
 
 // ---------------------------------------------------------------- the pool

@@ -3,10 +3,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include "runtime/compiler/ir/device_coordinates.h"
 #include "runtime/compiler/ir/ir.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::unroll_test {
 namespace {
@@ -231,15 +231,15 @@ TEST(Unroll, AddressesThatLeave64BitsAreRefused) {
 // A tensor in default layout, cut along one or two dimensions: the address of a tile is that of its
 // first element in the whole tensor, for tiles of whole sticks that are more than one.
 TEST(Unroll, EveryTileBeginsWhereItsFirstElementLies) {
-  rc::check([] {
-    const auto rank = *rc::gen::inRange<size_t>(1, 5);
+  test::ForSeeds(100, [](std::mt19937& random) {
+    const auto rank = test::Draw<size_t>(random, 1, 4);
     Sizes tile;
     Sizes count;
     OpIr op;
     for (size_t d = 0; d < rank; ++d) {
       const bool stick = d + 1 == rank;
-      tile.push_back(*rc::gen::inRange<int64_t>(2, 6) * (stick ? 64 : 1));
-      count.push_back(*rc::gen::inRange<int64_t>(1, 4));
+      tile.push_back(test::Draw<int64_t>(random, 2, 5) * (stick ? 64 : 1));
+      count.push_back(test::Draw<int64_t>(random, 1, 3));
       op.loops.push_back({"c" + std::to_string(d), tile[d]});
     }
     Sizes size;
@@ -260,8 +260,10 @@ TEST(Unroll, EveryTileBeginsWhereItsFirstElementLies) {
       LoopSpec loop = Loop(count[d], {op.loops[d].name}, source.body);
       source.body = {loop};
     }
-    size_t i = 0;
     const KernelSource flat = UnrollLoops(source);
+    int64_t tiles = 1;
+    for (const int64_t c : count) tiles *= c;
+    ASSERT_EQ(flat.body.size(), static_cast<size_t>(tiles));
     Sizes at(rank, 0);  // tile numbers, the last fastest
     for (const SpecNode& node : flat.body) {
       int64_t expected = 0;
@@ -269,11 +271,9 @@ TEST(Unroll, EveryTileBeginsWhereItsFirstElementLies) {
         const int64_t first = at[d] * tile[d] / (d + 1 == rank ? 64 : 1);
         expected += first * layout.DeviceByteStride(static_cast<int>(d));
       }
-      RC_ASSERT(std::get<OpSpec>(node).args[0].address == expected);
+      ASSERT_EQ(std::get<OpSpec>(node).args[0].address, expected);
       for (size_t d = rank; d-- > 0 && ++at[d] == count[d];) at[d] = 0;
-      ++i;
     }
-    RC_ASSERT(i == flat.body.size());
   });
 }
 

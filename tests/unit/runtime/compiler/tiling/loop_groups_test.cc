@@ -2,11 +2,11 @@
 #include "runtime/compiler/tiling/loop_groups.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
 
 #include <numeric>
 
 #include "runtime/compiler/ir/ir.h"
+#include "tests/unit/random_cases.h"
 
 namespace spyre::compiler::loop_groups_test {
 namespace {
@@ -93,19 +93,19 @@ TEST(LoopGroups, TheFirstErrorIsTheOneTold) {
 }
 
 TEST(LoopGroups, GroupingThenFlatteningIsTheListOfMembers) {
-  rc::check([] {
+  test::ForSeeds(100, [](std::mt19937& random) {
     std::vector<LoopMember> members;
-    const int outer_runs = *rc::gen::inRange(0, 6);
+    const int outer_runs = test::Draw(random, 0, 5);
     for (int run = 0; run < outer_runs; ++run) {
-      const bool in_loop = *rc::gen::arbitrary<bool>();
-      const int size = *rc::gen::inRange(1, 6);
-      const int64_t outer = *rc::gen::inRange<int64_t>(1, 9);
+      const bool in_loop = test::DrawBool(random);
+      const int size = test::Draw(random, 1, 5);
+      const auto outer = test::Draw<int64_t>(random, 1, 8);
       for (int i = 0; i < size; ++i) {
         LoopMember member{"n", {}, {}};
-        const int depth = in_loop ? *rc::gen::inRange(1, 4) : 0;
+        const int depth = in_loop ? test::Draw(random, 1, 3) : 0;
         for (int level = 0; level < depth; ++level) {
           // Counts follow from the numbers, so that members of one run agree.
-          const int number = level == 0 ? run : *rc::gen::inRange(0, 3);
+          const int number = level == 0 ? run : test::Draw(random, 0, 2);
           member.group_id.push_back(number);
           member.count.emplace_back(level == 0 ? outer : number + 2);
         }
@@ -114,7 +114,7 @@ TEST(LoopGroups, GroupingThenFlatteningIsTheListOfMembers) {
     }
     std::vector<size_t> all(members.size());
     std::iota(all.begin(), all.end(), 0);
-    RC_ASSERT(FlattenLoops(GroupLoops(members)) == all);
+    EXPECT_TRUE(FlattenLoops(GroupLoops(members)) == all);
   });
 }
 
