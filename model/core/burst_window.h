@@ -8,9 +8,9 @@
 
 namespace spyre::model {
 
-// What is kept of a burst, from being sent until its room is used again, is a Place: it has a
-// number, `waiting` while the answer has yet to come, and then done_ps, when the burst leaves its
-// room; now or later.
+// What is kept of a burst, from being sent until its room is used again, is a Place: it has
+// `waiting` while the answer has yet to come, and then done_ps, when the burst leaves its room; now
+// or later. Places stay where they are.
 template <typename Place>
 class BurstWindow {
  public:
@@ -27,23 +27,19 @@ class BurstWindow {
       Free(left);
     }
     Node* const taken = free_ != nullptr ? free_ : &nodes_.emplace_back();
-    if (taken == free_) {
-      free_ = taken->next;
-    } else {
-      taken->place.number = static_cast<uint32_t>(nodes_.size() - 1);
-    }
+    if (taken == free_) free_ = taken->next;
     room_ -= bytes;
     taken->bytes = bytes;
     taken->next = nullptr;
     (oldest_ == nullptr ? oldest_ : newest_->next) = taken;
     newest_ = taken;
+    __builtin_prefetch(oldest_);  // which the next burst looks at
     return &taken->place;
   }
 
-  Place& at(uint32_t number) { return nodes_[number].place; }
-
  private:
-  struct Node {
+  // Small bursts are many, so a place that is small has one line of the host's cache.
+  struct alignas(64) Node {
     Place place;
     uint64_t bytes;
     Node* next;  // younger, or free

@@ -235,14 +235,14 @@ void LoadStoreUnit::Send(Burst& burst, uint64_t bytes) {
   // A place that was not free yet: the burst depends on the one that had it.
   if (follows_paths()) {
     if (burst.done_ps > box.local_ps) {
-      path_ = burst.path;
+      path_ = PathOf(burst);
     } else {
       path_.Until(sent, Cause::kSequencer);
     }
   }
   burst.move = box.move;
   burst.device_address = box.run_device;
-  burst.bytes = bytes;
+  burst.bytes = static_cast<uint32_t>(bytes);
   burst.sent_ps = sent;
   burst.done_ps = 0;
   burst.waiting = true;
@@ -255,7 +255,7 @@ void LoadStoreUnit::Send(Burst& burst, uint64_t bytes) {
   box.run_device += bytes;
   box.run_data += box.pieces.At(bytes);
   if (transfer_.group != 0) {
-    core_.multicast_port.Join(transfer_, burst.number, sent, part, data,
+    core_.multicast_port.Join(transfer_, &burst, sent, part, data,
                               follows_paths() ? &path_ : nullptr, *this);
     return;
   }
@@ -264,8 +264,9 @@ void LoadStoreUnit::Send(Burst& burst, uint64_t bytes) {
   unicast.payload.info.Ask(transfer_, &unicast);
   const uint64_t ready = is_store_ ? core_.lx_port().Burst(sent, bytes) : sent;
   if (follows_paths()) {  // a multicast brings its own
-    burst.path = path_;
-    burst.path.Until(ready, Cause::kLxPort);
+    PathTime& path = PathOf(burst);
+    path = path_;
+    path.Until(ready, Cause::kLxPort);
   }
   core_.ring_socket.Send(unicast.payload,
                          is_store_ ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND, part, data,
@@ -276,23 +277,25 @@ void LoadStoreUnit::Unicast::Complete(tlm::tlm_generic_payload& ended, uint64_t 
   const BurstTimes& times = payload.info.times;
   if (!unit->is_store_) unit->CountLoad(sent_ps, times, end_ps);
   if (unit->follows_paths()) {
+    PathTime& way = PathOf(*this);
     if (unit->is_store_) {
-      SpendWrite(path, times, end_ps);
+      SpendWrite(way, times, end_ps);
     } else {
-      SpendToMemory(path, times);
-      SpendFromMemory(path, times, end_ps);
+      SpendToMemory(way, times);
+      SpendFromMemory(way, times, end_ps);
     }
   }
   unit->BurstDone(*this, ended.get_response_status(), end_ps);
 }
 
-void LoadStoreUnit::MulticastEnded(uint32_t place, const MulticastEnd& end) {
-  Burst& burst = multicasts_.at(place);
+void LoadStoreUnit::MulticastEnded(void* place, const MulticastEnd& end) {
+  Burst& burst = *static_cast<Burst*>(place);
   if (end.joined_ps > burst.sent_ps) PartnersWaited(burst, end);
   CountLoad(std::max(burst.sent_ps, end.joined_ps), end.times, end.done_ps);
   if (follows_paths()) {
-    burst.path = end.path;
-    SpendFromMemory(burst.path, end.times, end.done_ps);
+    PathTime& path = PathOf(burst);
+    path = end.path;
+    SpendFromMemory(path, end.times, end.done_ps);
   }
   BurstDone(burst, end.status, end.done_ps);
 }
@@ -309,7 +312,7 @@ void LoadStoreUnit::CountLoad(uint64_t asked_ps, const BurstTimes& times, uint64
 void LoadStoreUnit::PartnersWaited(const Burst& burst, const MulticastEnd& end) {
   CountLoss(Loss::kLoadPartners, end.joined_ps - burst.sent_ps);
   AccountWait(Loss::kPartnerWait, std::max(burst.sent_ps, partners_until_ps_), end.joined_ps,
-              core_.peer(end.last_stop)->load_track());
+              records() ? core_.peer(end.last_stop)->load_track() : 0);
   partners_until_ps_ = std::max(partners_until_ps_, end.joined_ps);
 }
 
@@ -320,7 +323,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (status == tlm::TLM_OK_RESPONSE && !is_store_) {
     burst.done_ps = core_.lx_port().BurstThrough(done_ps, burst.bytes);
     CountLoss(Loss::kLoadLx, burst.done_ps - std::min(done_ps, burst.done_ps));
-    if (follows_paths()) burst.path.Until(burst.done_ps, Cause::kLxPort);
+    if (follows_paths()) PathOf(burst).Until(burst.done_ps, Cause::kLxPort);
   } else if (status != tlm::TLM_OK_RESPONSE) {
     Fail({status == tlm::TLM_ADDRESS_ERROR_RESPONSE   ? Status::PAGE_FAULT
           : status == tlm::TLM_COMMAND_ERROR_RESPONSE ? Status::ILLEGAL_INSTRUCTION
@@ -333,7 +336,7 @@ void LoadStoreUnit::BurstDone(Burst& burst, tlm::tlm_response_status status, uin
   if (burst.done_ps >= move.done_ps) {
     move.done_ps = burst.done_ps;
     // Paths are large: while bursts of a timed card are still to be sent, another one ends last.
-    if (follows_paths() && (move.issued || !config_.timed())) move.path = burst.path;
+    if (follows_paths() && (move.issued || !config_.timed())) move.path = PathOf(burst);
   }
   EndMoves();
   if (sending_) SendBursts();

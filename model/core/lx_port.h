@@ -79,7 +79,7 @@ class LxPort {
   }
 
  private:
-  static constexpr size_t kRemembered = 256;
+  static constexpr uint32_t kRemembered = 256;
   // In cycles.
   struct Passed {
     uint64_t end;
@@ -104,16 +104,17 @@ class LxPort {
   const Clock& clock_;
   const Divisor by_width_;
   const bool contended_;
+  // What each burst looks at is side by side in the host's cache.
+  uint64_t through_bytes_ = 0, through_ps_ = 0;  // how long a burst of that size takes
+  uint64_t passed_cycles_ = 0;
+  // Bursts that no stream has made room for: so many, from the oldest on, and their cycles.
+  uint32_t oldest_ = 0, uncharged_ = 0;
+  uint64_t uncharged_cycles_ = 0;
   Resource bursts_;
   Resource streams_;
-  // Bursts that no stream has made room for: so many, from the oldest on, and their cycles.
-  std::array<Passed, kRemembered> passed_{};
-  size_t oldest_ = 0, uncharged_ = 0;
-  uint64_t uncharged_cycles_ = 0;
-  uint64_t stream_from_ = 0, stream_until_ = 0;  // the last stream, in cycles
-  uint64_t passed_cycles_ = 0;
   uint64_t passed_ps_ = 0;                       // before the last change of pace
-  uint64_t through_bytes_ = 0, through_ps_ = 0;  // how long a burst of that size takes
+  uint64_t stream_from_ = 0, stream_until_ = 0;  // the last stream, in cycles
+  std::array<Passed, kRemembered> passed_{};     // from oldest_ on
 };
 
 }  // namespace spyre::model

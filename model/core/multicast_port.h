@@ -18,7 +18,7 @@ class MulticastPort {
   void bind(MulticastTransport& transport) { port_.bind(transport); }
 
   // See MulticastBurst and MulticastTransport.
-  void Join(TransferRequest transfer, uint32_t place, uint64_t asks_ps, const Grant& grant,
+  void Join(TransferRequest transfer, void* place, uint64_t asks_ps, const Grant& grant,
             uint8_t* data, const PathTime* path, MulticastMember& member) {
     RequireGrant(grant, kPermissionRead);
     transfer.function = grant.function();

@@ -94,6 +94,8 @@ class CoreUnit : public sc_core::sc_module {
   // Somebody asks for the job's path; else nobody brings any up to date.
   bool follows_paths() const { return job_->follows_paths; }
   void Account(const Instruction& in, uint64_t start_ps, uint64_t end_ps, uint64_t bytes);
+  // There is a trace; else nobody asks for tracks.
+  bool records() const { return recorder_ != nullptr; }
   // Counts and traces that the unit has waited from start_ps to end_ps, and which track ended it.
   void AccountWait(Loss cause, uint64_t start_ps, uint64_t end_ps, trace::TrackId ended_by);
   void CountLoss(Loss cause, uint64_t ps) { statistics_.lost(cause) += ps; }

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <list>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -49,15 +50,19 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
   };
   // A place of a window, and the burst that has it or had it last.
   struct Burst {
-    uint32_t number = 0;  // of the place
     Move* move = nullptr;
     uint64_t device_address = 0;
-    uint64_t bytes = 0;
     uint64_t sent_ps = 0;
-    uint64_t done_ps = 0;  // may be in the future
+    uint64_t done_ps = 0;            // may be in the future
+    std::unique_ptr<PathTime> path;  // see PathOf
+    uint32_t bytes = 0;
     bool waiting = false;  // an answer has yet to come
-    PathTime path;         // to sent_ps, and when the answer has come to done_ps
   };
+  // To sent_ps, and when the answer has come to done_ps. Kept apart, as few jobs follow paths.
+  static PathTime& PathOf(Burst& burst) {
+    if (burst.path == nullptr) burst.path = std::make_unique<PathTime>();
+    return *burst.path;
+  }
   struct Unicast final : Burst, TransferClient {
     LoadStoreUnit* unit = nullptr;
     TransferPayload payload;
@@ -106,7 +111,7 @@ class LoadStoreUnit : public CoreUnit, private MulticastMember {
     waiting_ = false;
   }
   void Send(Burst& burst, uint64_t bytes);
-  void MulticastEnded(uint32_t place, const MulticastEnd& end) override;
+  void MulticastEnded(void* place, const MulticastEnd& end) override;
   void PartnersWaited(const Burst& burst, const MulticastEnd& end);
   // A load that was asked for at asked_ps, by the last of its members, and is at its core.
   void CountLoad(uint64_t asked_ps, const BurstTimes& times, uint64_t arrived_ps);

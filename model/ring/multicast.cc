@@ -131,6 +131,9 @@ void Ring::EndMulticast(Multicast& multicast, tlm::tlm_response_status status, u
 }
 
 void Ring::TellMembers(const Multicast& multicast) {
+  // They have not been touched for long.
+  ForEachStop(multicast.arrived,
+              [&](int stop) { __builtin_prefetch(multicast.members[stop].place, 1); });
   MulticastEnd end = multicast.end;
   bool ok = end.status == tlm::TLM_OK_RESPONSE;
   if (ok) {

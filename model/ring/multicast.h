@@ -17,7 +17,7 @@ namespace spyre::model {
 
 // What a member asks for.
 struct MulticastBurst {
-  uint32_t place;    // the member's own name for it, until its end
+  void* place;       // the member's own name for it, until its end
   uint64_t asks_ps;  // now or later
   uint64_t address;  // of device memory
   uint8_t* data;     // where the bytes go; the member's, until the end
@@ -39,7 +39,7 @@ class MulticastMember {
  public:
   // Called once for each burst, maybe before JoinMulticast returns; the member may join the next
   // multicast from here.
-  virtual void MulticastEnded(uint32_t place, const MulticastEnd& end) = 0;
+  virtual void MulticastEnded(void* place, const MulticastEnd& end) = 0;
 
  protected:
   ~MulticastMember() = default;

@@ -77,7 +77,7 @@ class Ring : public sc_core::sc_module, public MulticastTransport {
   struct Multicast final : TransferClient {
     struct Member {
       MulticastMember* member;
-      uint32_t place;
+      void* place;
       uint8_t* data;
     };
     Ring* ring = nullptr;

@@ -23,7 +23,7 @@ struct Bench : sc_core::sc_module {
     MulticastEnd end{};
     bool waiting = true;
     uint64_t cycles() const { return end.done_ps / 1000; }
-    void MulticastEnded(uint32_t /*place*/, const MulticastEnd& ended) override {
+    void MulticastEnded(void* /*place*/, const MulticastEnd& ended) override {
       end = ended;
       waiting = false;
     }
@@ -94,7 +94,7 @@ struct Bench : sc_core::sc_module {
     Transfer transfer;
     transfer.stop = static_cast<uint16_t>(core);
     transfer.group = group;
-    ring->JoinMulticast(transfer, {0, asks_ps, address, member.data.data(), bytes}, member);
+    ring->JoinMulticast(transfer, {nullptr, asks_ps, address, member.data.data(), bytes}, member);
     // Multicasts go to memory when all that are complete at this time are.
     if (settle) Settle();
     return member;
