@@ -27,41 +27,68 @@ class OpListOracle {
   // inputs: by name, exact. tiles: of a sum, each of which may be rounded by itself.
   OpListOracle(const Json& list, std::map<std::string, OracleTensor> inputs, int64_t tiles = 1)
       : list_(list), tiles_(tiles), tensors_(std::move(inputs)) {
-    for (const auto& [name, size] : list.at("dims").items()) sizes_[name] = size.get<int64_t>();
+    for (const auto& [name, size] : list.at("dims").items()) {
+      sizes_[name] = size.get<int64_t>();
+      places_.try_emplace(name, places_.size());
+    }
     for (const Json& op : list.at("ops")) Run(op);
   }
 
   const OracleTensor& At(const std::string& name) const { return tensors_.at(name); }
 
  private:
-  using Index = std::map<std::string, int64_t>;  // of every dimension that matters
+  using Index = std::vector<int64_t>;  // by the places of the dimensions; kNone: it does not matter
+  static constexpr int64_t kNone = -1;
   using Names = std::vector<std::string>;
 
   static bool Has(const Names& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   }
 
-  const Bounded& Element(const OracleTensor& tensor, const Index& index) const {
-    int64_t at = 0;
-    for (const std::string& dim : tensor.dims) at = at * sizes_.at(dim) + index.at(dim);
-    return tensor.data[static_cast<size_t>(at)];
+  // Dimensions whose names have been looked up, once for all elements.
+  struct Dim {
+    size_t place;
+    int64_t size;
+  };
+  std::vector<Dim> Found(const Names& names) const {
+    std::vector<Dim> dims;
+    for (const std::string& name : names) dims.push_back({places_.at(name), sizes_.at(name)});
+    return dims;
   }
 
-  void ForEach(const Names& dims, Index index,
-               const std::function<void(const Index&)>& body) const {
+  class Elements {
+   public:
+    Elements(std::vector<Dim> dims, const OracleTensor& tensor)
+        : dims_(std::move(dims)), tensor_(tensor) {}
+    const Bounded& operator()(const Index& index) const {
+      int64_t at = 0;
+      for (const Dim& dim : dims_) {
+        if (index[dim.place] == kNone) throw std::out_of_range("oracle: a dimension is not walked");
+        at = at * dim.size + index[dim.place];
+      }
+      return tensor_.data[static_cast<size_t>(at)];
+    }
+
+   private:
+    std::vector<Dim> dims_;
+    const OracleTensor& tensor_;  // outlives this
+  };
+  Elements Of(const OracleTensor& tensor) const { return {Found(tensor.dims), tensor}; }
+
+  using Body = std::function<void(const Index&)>;
+  static void ForEach(const std::vector<Dim>& dims, Index index, const Body& body) {
     Walk(dims, 0, index, body);
   }
-  void Walk(const Names& dims, size_t from, Index& index,
-            const std::function<void(const Index&)>& body) const {
+  static void Walk(const std::vector<Dim>& dims, size_t from, Index& index, const Body& body) {
     if (from == dims.size()) return body(index);
-    const int64_t size = sizes_.at(dims[from]);
-    int64_t& at = index[dims[from]];
-    for (at = 0; at < size; ++at) Walk(dims, from + 1, index, body);
+    int64_t& at = index[dims[from].place];
+    for (at = 0; at < dims[from].size; ++at) Walk(dims, from + 1, index, body);
   }
 
   OracleTensor Make(const Names& dims, const std::function<Bounded(const Index&)>& element) const {
     OracleTensor tensor{dims, {}};
-    ForEach(dims, {}, [&](const Index& index) { tensor.data.push_back(element(index)); });
+    ForEach(Found(dims), Index(places_.size(), kNone),
+            [&](const Index& index) { tensor.data.push_back(element(index)); });
     return tensor;
   }
 
@@ -210,19 +237,22 @@ class OpListOracle {
 
   // ------------------------------------------------------------- operations
   OracleTensor Map(const std::string& op, const Json& keys, const OracleTensor& x) const {
-    return Make(x.dims, [&](const Index& i) { return Unary(op, keys, Element(x, i)); });
+    const Elements xs = Of(x);
+    return Make(x.dims, [&](const Index& i) { return Unary(op, keys, xs(i)); });
   }
   OracleTensor Zip(const std::string& op, const OracleTensor& a, const OracleTensor& b) const {
-    return Make(Union({a, b}),
-                [&](const Index& i) { return Binary(op, Element(a, i), Element(b, i)); });
+    const Elements as = Of(a), bs = Of(b);
+    return Make(Union({a, b}), [&](const Index& i) { return Binary(op, as(i), bs(i)); });
   }
   OracleTensor Fold(const std::string& op, const OracleTensor& x, const Names& along) const {
     Names left;
     for (const std::string& dim : x.dims)
       if (!Has(along, dim)) left.push_back(dim);
+    const Elements xs = Of(x);
+    const std::vector<Dim> folded = Found(along);
     return Make(left, [&](const Index& i) {
       std::vector<Bounded> terms;
-      ForEach(along, i, [&](const Index& j) { terms.push_back(Element(x, j)); });
+      ForEach(folded, i, [&](const Index& j) { terms.push_back(xs(j)); });
       return Reduce(op, terms);
     });
   }
@@ -233,11 +263,13 @@ class OpListOracle {
     Names dims;
     for (const std::string& dim : Union({a, b}))
       if (dim != along) dims.push_back(dim);
+    const Elements as = Of(a), bs = Of(b);
+    const std::vector<Dim> summed = Found({along});
     return Make(dims, [&](const Index& i) {
       std::vector<Bounded> terms;
-      ForEach({along}, i, [&](const Index& j) {
-        const Bounded& x = Element(a, j);
-        const Bounded& y = Element(b, j);
+      ForEach(summed, i, [&](const Index& j) {
+        const Bounded& x = as(j);
+        const Bounded& y = bs(j);
         terms.push_back({x.value * y.value, std::fabs(x.value) * y.error +
                                                 std::fabs(y.value) * x.error + x.error * y.error});
       });
@@ -269,12 +301,16 @@ class OpListOracle {
     for (size_t i = 0; i < x.size(); ++i)
       for (const std::string& dim : x[i].dims)
         if (dim != along[i] && !Has(dims, dim)) dims.push_back(dim);
+    std::vector<Elements> parts;
+    for (const OracleTensor& part : x) parts.push_back(Of(part));
+    const std::vector<Dim> joined = Found(along);
+    const size_t whole = places_.at(into);
     return Make(dims, [&](Index i) {
-      int64_t at = i.at(into);
+      int64_t at = i[whole];
       size_t part = 0;
-      for (; at >= sizes_.at(along[part]); ++part) at -= sizes_.at(along[part]);
-      i[along[part]] = at;
-      return Element(x[part], i);
+      for (; at >= joined.at(part).size; ++part) at -= joined[part].size;
+      i[joined[part].place] = at;
+      return parts[part](i);
     });
   }
 
@@ -304,9 +340,11 @@ class OpListOracle {
       const int64_t start = op.value("start", int64_t{0});
       Names dims = x[0].dims;
       std::replace(dims.begin(), dims.end(), along[0], into);
+      const Elements xs = Of(x[0]);
+      const size_t from = places_.at(along[0]), to = places_.at(into);
       out = Make(dims, [&](Index i) {
-        i[along[0]] = start + i.at(into);
-        return Element(x[0], i);
+        i[from] = start + i[to];
+        return xs(i);
       });
     } else if (name == "cat") {
       out = Cat(x, along, op.at("into"));
@@ -314,29 +352,33 @@ class OpListOracle {
       Names dims = x[1].dims;
       for (const std::string& dim : x[0].dims)
         if (dim != along[0]) dims.push_back(dim);
+      const Elements rows = Of(x[0]), indices = Of(x[1]);
+      const size_t chosen = places_.at(along[0]);
       out = Make(dims, [&](Index i) {
-        i[along[0]] = static_cast<int64_t>(Element(x[1], i).value);
-        return Element(x[0], i);
+        i[chosen] = static_cast<int64_t>(indices(i).value);
+        return rows(i);
       });
     } else if (name == "index_copy") {
-      const std::string position = x[1].dims[0];
+      const Elements rows = Of(x[0]), indices = Of(x[1]), written = Of(x[2]);
+      const Dim position = Found({x[1].dims[0]}).front();
+      const size_t chosen = places_.at(along[0]);
       out = Make(x[0].dims, [&](Index i) {
-        for (int64_t at = sizes_.at(position) - 1; at >= 0; --at) {
-          i[position] = at;
-          if (static_cast<int64_t>(Element(x[1], i).value) == i.at(along[0]))
-            return Element(x[2], i);
+        for (int64_t at = position.size - 1; at >= 0; --at) {
+          i[position.place] = at;
+          if (static_cast<int64_t>(indices(i).value) == i[chosen]) return written(i);
         }
-        return Element(x[0], i);
+        return rows(i);
       });
     } else if (name == "swiglu") {
       out = Zip("mul", Map("silu", {}, x[0]), x[1]);
     } else if (name == "where") {
+      const Elements conditions = Of(x[0]), yes = Of(x[1]), no = Of(x[2]);
       out = Make(Union(x), [&](const Index& i) {
-        const Bounded& condition = Element(x[0], i);
+        const Bounded& condition = conditions(i);
         if (!condition.known() ||
             (condition.error > 0 && std::fabs(condition.value) <= condition.error))
           return Unknown();
-        return condition.value != 0 ? Element(x[1], i) : Element(x[2], i);
+        return condition.value != 0 ? yes(i) : no(i);
       });
     } else if (x.size() == 2) {
       out = Zip(name, x[0], x[1]);
@@ -348,6 +390,7 @@ class OpListOracle {
   const Json& list_;
   int64_t tiles_;
   std::map<std::string, int64_t> sizes_;
+  std::map<std::string, size_t> places_;  // of the dimensions
   std::map<std::string, OracleTensor> tensors_;
 };
 
