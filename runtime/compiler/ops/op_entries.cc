@@ -2,7 +2,7 @@
 // The entries are in one file because they are one table: who adds one sees how others are written.
 #include "runtime/compiler/ops/op_entries.h"
 
-#include <map>
+#include <unordered_map>
 #include <utility>
 
 namespace spyre::compiler {
@@ -473,7 +473,8 @@ Table MakeTable() {
   return table;
 }
 
-using EntriesByName = std::map<std::string_view, const OpEntry*>;
+// Every pass asks for the entries of its operations.
+using EntriesByName = std::unordered_map<std::string_view, const OpEntry*>;
 
 const OpEntry* Find(const EntriesByName& index, std::string_view name) {
   const auto found = index.find(name);

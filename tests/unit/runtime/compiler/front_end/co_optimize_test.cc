@@ -106,7 +106,8 @@ class OwnCost {
 // memory; any other results there too. Each is compiled as a plan of the user's.
 class AllPlans {
  public:
-  AllPlans(Json list, FrontEndOptions options) : list_(std::move(list)), options_(options) {
+  AllPlans(Json list, FrontEndOptions options)
+      : list_(std::move(list)), named_(ReadNamedGraph(list_)), options_(options) {
     for (const Json& op : list_["ops"]) ops_.push_back(op["output"]);
     for (const auto& [dim, size] : list_["dims"].items())
       for (int64_t count = 2; count <= size.get<int64_t>(); ++count)
@@ -164,7 +165,7 @@ class AllPlans {
       FrontEndOptions options = options_;
       try {
         options.plan = ReadPlan(plan, "plan");
-        const FrontEndResult result = CompileNamedGraph(ReadNamedGraph(list_), options);
+        const FrontEndResult result = CompileNamedGraph(named_, options);
         // An operation that does all of its work in every iteration is not a tile of anything.
         if (!result.log.empty()) continue;
         ++compiled_;
@@ -175,6 +176,7 @@ class AllPlans {
   }
 
   Json list_;
+  NamedGraph named_;
   FrontEndOptions options_;
   CoOptimizeCost cost_ = *options_.co_optimize;
   std::vector<std::string> ops_;
