@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/registration.h"
 
+#include <deque>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -46,6 +47,7 @@ bool AddInstances(const char* prefix, const char* suite, EnterTest enter,
 }
 
 void EnterParameterizedTests() {
+  static auto* const kept = new std::deque<std::vector<Instance>>;  // as long as the program
   for (const auto& [key, suite] : Suites()) {
     const auto& [name, enter] = key;
     if (suite.tests.empty() || suite.parameters.empty()) {
@@ -54,7 +56,7 @@ void EnterParameterizedTests() {
     for (const Parameters& parameters : suite.parameters) {
       const std::string full = parameters.prefix.empty() ? name : parameters.prefix + "/" + name;
       std::set<std::string> names;
-      for (const Instance& instance : parameters.instances()) {
+      for (const Instance& instance : kept->emplace_back(parameters.instances())) {
         if (!names.insert(instance.name).second) {
           throw std::logic_error("two parameters of " + full + " have the name " + instance.name);
         }
