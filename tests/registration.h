@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// TEST and TEST_F that mean what they mean in GoogleTest and compile in a tenth and in a half of
-// the time. GoogleTest makes a class with a factory of its own for every test, and writes out the
-// registration of each in one function that grows with the number of tests of a translation unit.
-// Here a test is a function that is given to testing::RegisterTest. Part of the precompiled headers
-// of tests alone: without it a test file has GoogleTest's own macros.
+// TEST, TEST_F, TEST_P and INSTANTIATE_TEST_SUITE_P with GoogleTest's meaning, which compile in a
+// tenth to a half of the time. GoogleTest makes a class with a factory of its own for every test,
+// instantiates its tables for every suite with parameters, and enters the tests of a translation
+// unit in one function that takes longer for each the more they are. Here functions that are the
+// same for all give them to testing::RegisterTest. Part of the precompiled headers of tests alone:
+// without it a test file has GoogleTest's own macros.
 #pragma once
 
 #define GTEST_DONT_DEFINE_TEST 1
