@@ -8,4 +8,5 @@
 #include <tuple>
 
 #include "cmake/precompiled.h"
+#include "tests/assertions.h"
 #include "tests/registration.h"

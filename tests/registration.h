@@ -13,6 +13,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace spyre::test {
@@ -63,6 +65,20 @@ bool AddInstances(const char* prefix, const char* suite, EnterTest enter,
 // of a name.
 void EnterParameterizedTests();
 
+// testing::Values within INSTANTIATE_TEST_SUITE_P: a list, where GoogleTest makes an iterator with
+// a class of its own. All else there is GoogleTest's.
+namespace parameters {
+using namespace ::testing;  // NOLINT(google-build-using-namespace)
+template <typename... Ts>
+struct Listed {
+  std::tuple<Ts...> values;
+};
+template <typename... Ts>
+Listed<Ts...> Values(Ts... values) {
+  return {std::tuple<Ts...>(std::move(values)...)};
+}
+}  // namespace parameters
+
 template <typename T>
 struct ParameterOf;
 
@@ -72,22 +88,36 @@ std::string NumberAsName(const ::testing::TestParamInfo<typename Fixture::ParamT
 }
 
 template <typename Fixture, typename Name>
+void AddInstance(std::vector<Instance>& all, const typename Fixture::ParamType* parameter,
+                 const Name& name) {
+  all.push_back(
+      {name(::testing::TestParamInfo<typename Fixture::ParamType>(*parameter, all.size())),
+       ::testing::PrintToString(*parameter), parameter});
+}
+
+template <typename Fixture, typename Name = decltype(&NumberAsName<Fixture>)>
 std::vector<Instance> MakeInstances(
     const ::testing::internal::ParamGenerator<typename Fixture::ParamType>& parameters,
-    const Name& name) {
+    const Name& name = NumberAsName<Fixture>) {
   using T = typename Fixture::ParamType;
   std::vector<Instance> instances;
-  for (const T& each : parameters) {
-    const T* const parameter = new T(each);
-    instances.push_back({name(::testing::TestParamInfo<T>(*parameter, instances.size())),
-                         ::testing::PrintToString(*parameter), parameter});
-  }
+  for (const T& each : parameters) AddInstance<Fixture>(instances, new T(each), name);
   return instances;
 }
-template <typename Fixture>
-std::vector<Instance> MakeInstances(
-    const ::testing::internal::ParamGenerator<typename Fixture::ParamType>& parameters) {
-  return MakeInstances<Fixture>(parameters, NumberAsName<Fixture>);
+
+template <typename Fixture, typename Name = decltype(&NumberAsName<Fixture>), typename... Ts>
+std::vector<Instance> MakeInstances(const parameters::Listed<Ts...>& parameters,
+                                    const Name& name = NumberAsName<Fixture>) {
+  using T = typename Fixture::ParamType;
+  std::vector<Instance> instances;
+  std::apply(
+      [&](const Ts&... each) {
+        for (const T* parameter : {new T(each)...}) {
+          AddInstance<Fixture>(instances, parameter, name);
+        }
+      },
+      parameters.values);
+  return instances;
 }
 
 }  // namespace spyre::test
@@ -154,5 +184,6 @@ void EnterTestOf(const std::string& suite, const std::string& name, const char* 
 #define INSTANTIATE_TEST_SUITE_P(prefix, fixture, ...)                                         \
   [[maybe_unused]] static const bool prefix##_##fixture##_is_instantiated =                    \
       ::spyre::test::AddInstances(#prefix, #fixture, ::spyre::test::EnterTestOf<fixture>, [] { \
+        namespace testing = ::spyre::test::parameters;                                         \
         return ::spyre::test::MakeInstances<fixture>(__VA_ARGS__);                             \
       })
