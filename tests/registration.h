@@ -7,8 +7,6 @@
 // without it a test file has GoogleTest's own macros.
 #pragma once
 
-#define GTEST_DONT_DEFINE_TEST 1
-#define GTEST_DONT_DEFINE_TEST_F 1
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -71,6 +69,14 @@ namespace parameters {
 using namespace ::testing;  // NOLINT(google-build-using-namespace)
 template <typename... Ts>
 struct Listed {
+  // Within testing::Combine.
+  template <typename T>
+  operator internal::ParamGenerator<T>() const {  // NOLINT(google-explicit-constructor)
+    return std::apply(
+        [](const Ts&... each) { return ValuesIn(std::vector<T>{static_cast<T>(each)...}); },
+        values);
+  }
+
   std::tuple<Ts...> values;
 };
 template <typename... Ts>
@@ -148,6 +154,7 @@ void EnterTestOf(const std::string& suite, const std::string& name, const char* 
 
 // The body is a member of a class that no object is made of, for the static functions of
 // testing::Test that bodies call.
+#undef TEST
 #define TEST(suite, name)                                                         \
   struct suite##_##name##_Test : ::testing::Test {                                \
     static void StaticTestBody();                                                 \
@@ -157,6 +164,7 @@ void EnterTestOf(const std::string& suite, const std::string& name, const char* 
       #suite, #name, __FILE__, __LINE__, &suite##_##name##_Test::StaticTestBody); \
   void suite##_##name##_Test::StaticTestBody()
 
+#undef TEST_F
 #define TEST_F(fixture, name)                                        \
   struct fixture##_##name##_Test final : fixture {                   \
     void TestBody() override;                                        \
